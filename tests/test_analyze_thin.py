@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cclab.captures.series import bins, thin
+from cclab.captures.series import bins
 from cclab.captures.series.seen import Seen
+from cclab.drawing import thin
 
 POINTS = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 300)), min_size=1, max_size=300)
 SEGMENTS = st.lists(st.tuples(st.integers(-5, 60), st.integers(0, 9)), min_size=1, max_size=60)

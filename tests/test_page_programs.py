@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cclab.pages import interactive, uplot
+from cclab.pages import embedded, uplot
 from conftest import ROOT
 from javascript.shapes import DOCUMENTS, FOLDER, declarations
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+UPLOT = ROOT / "python/cclab/pages/uplot/uPlot.iife.min.js"
 PROGRAMS = sorted(FOLDER.glob("tsconfig.*.json"))
 
 
@@ -36,8 +37,7 @@ def test_the_types_that_programs_are_checked_with_are_those_of_python(name: str)
 
 def test_every_program_in_the_package_is_checked() -> None:
     checked = {file for program in PROGRAMS for file in files_of(program)}
-    vendored = ROOT / "python/cclab/pages/uplot/uPlot.iife.min.js"
-    assert checked == set((ROOT / "python").rglob("*.js")) - {vendored}
+    assert checked == set((ROOT / "python").rglob("*.js")) - {UPLOT}
 
 
 @pytest.mark.parametrize("configuration", PROGRAMS, ids=lambda file: file.name)
@@ -52,7 +52,7 @@ def test_a_page_uses_all_that_its_files_define(configuration: Path) -> None:
 def test_uplot_is_the_version_whose_types_programs_are_checked_with() -> None:
     tools = json.loads((FOLDER / "package.json").read_text())["devDependencies"]
     assert tools["uplot"] == uplot.VERSION
-    assert f"(v{uplot.VERSION})" in uplot.script()[:80]
+    assert f"(v{uplot.VERSION})" in UPLOT.read_text()[:80]
 
 
 def test_the_lock_of_the_tools_names_no_host() -> None:
@@ -64,6 +64,6 @@ def test_the_lock_of_the_tools_names_no_host() -> None:
 
 
 def test_nothing_in_embedded_data_ends_its_element() -> None:
-    text = interactive.embedded({"title": "</script><b>", "places": (1, 2.5)})
+    text = embedded({"title": "</script><b>", "places": (1, 2.5)})
     assert "<" not in text
     assert json.loads(text) == {"title": "</script><b>", "places": [1, 2.5]}

@@ -1,10 +1,16 @@
-"""What a person sees of a sweep that goes on."""
+"""What a person sees of work that goes on: of sweeps, of builds, of what has no known end."""
 
 from __future__ import annotations
 
-import pytest
+import io
+import re
 
-from cclab.cli.progress import SweepProgress, duration, speed
+import pytest
+from rich.console import Console
+
+from cclab import kernel
+from cclab.cli import progress as displays
+from cclab.cli.progress import BuildProgress, Display, SweepProgress, duration, speed
 from cclab.execute import State
 
 
@@ -36,6 +42,67 @@ def test_runs_that_are_over_but_not_saved_are_not_all_done(
     assert capsys.readouterr().err.splitlines()[0] == (
         "2/10 runs, 99%, 5.0× real time, saving the rest"
     )
+
+
+def test_a_build_tells_each_stage_and_a_long_one_every_few_seconds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with BuildProgress() as progress:
+        progress(kernel.State("unpacking", None, "", 0.5))
+        assert progress.worked
+        for tenth in range(10, 121):
+            progress(kernel.State("compiling", tenth / 200, f"{tenth}/200 files", tenth / 10))
+    assert capsys.readouterr().err.splitlines() == [
+        "unpacking, 0.5 s",
+        "compiling, 10/200 files, 5%, 1.0 s",
+        "compiling, 60/200 files, 30%, 6.0 s",
+        "compiling, 110/200 files, 55%, 11 s",
+    ]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What standard error gets as a terminal of 100 columns."""
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, color_system=None)
+    monkeypatch.setattr(displays, "stderr", lambda: console)
+    return screen
+
+
+def _lines(screen: io.StringIO) -> list[str]:
+    """What was written to a terminal, without its bars and the codes that move the cursor."""
+    bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    return [
+        re.sub("[ ━╸╺]+", " ", line).strip() for line in re.split("[\r\n]+", bare) if line.strip()
+    ]
+
+
+def test_on_a_terminal_a_sweep_is_one_line_that_goes_and_a_sum_that_stays(
+    terminal: io.StringIO,
+) -> None:
+    with SweepProgress() as progress:
+        progress(_state(10.0))
+        progress(_state(12.0, done=10, work=1.0))
+    lines = _lines(terminal)
+    assert "10/10 runs 100% 8.3× real time" in lines
+    assert lines[-1] == "10 runs in 12 s, 100 virtual seconds, 8.3× real time"
+    assert "\x1b[2K" in terminal.getvalue()
+
+
+def test_on_a_terminal_what_stays_is_told_above_what_goes_on(terminal: io.StringIO) -> None:
+    with Display("trying [a] kernel") as display:
+        display.note("boot: ok")
+    lines = _lines(terminal)
+    assert lines.index("boot: ok") < len(lines) - 1
+    assert lines[-1] == "trying [a] kernel"
+
+
+def test_outside_a_terminal_work_without_a_known_end_says_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Display("analyzing capture.pcap"):
+        pass
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_failure_is_not_summed_up_as_a_success(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
 from cclab.cli.connections import print_capture, print_problems
 from cclab.cli.console import count, note, print_json
+from cclab.cli.progress import Display
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def analyze(
         if out or formats:
             capture = _written(file, out, bounds, connection, formats)
         else:
-            capture = bounds.analyze(file)
+            with Display(_doing(file)):
+                capture = bounds.analyze(file)
     if json:
         print_json(capture.document)
     elif csv:
@@ -139,6 +141,14 @@ class _Bounds:
         )
 
 
+def _name(file: Path) -> str:
+    return "standard input" if str(file) == "-" else file.name
+
+
+def _doing(file: Path) -> str:
+    return f"analyzing {_name(file)}"
+
+
 def _seconds(interval: tuple[str, str] | None) -> tuple[float, float] | None:
     if interval is None:
         return None
@@ -170,11 +180,12 @@ def _written(
     """Analyses `file`, writes all of it, and says where."""
     from cclab.captures.series import folder as folders
 
-    name = "standard input" if str(file) == "-" else file.name
+    name = _name(file)
     folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))
     try:
-        capture = bounds.analyze(file, series=folder.path)
-        page = folders.fill(folder, capture, name, connections, formats)
+        with Display(_doing(file)):
+            capture = bounds.analyze(file, series=folder.path)
+            page = folders.fill(folder, capture, name, connections, formats)
     except BaseException:
         folder.abandon()
         raise

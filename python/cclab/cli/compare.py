@@ -266,9 +266,9 @@ def _shared_changes(compared: Comparison) -> list[str]:
 
 
 def _words(params: dict[str, object]) -> str:
-    from cclab.plan import short_key, text
+    from cclab.plan import in_words
 
-    return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in params.items())
+    return ", ".join(in_words(params))
 
 
 def _print_point(point: PointComparison, everywhere: list[str], margin: Margin | None) -> None:

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from cclab import kernel
 from cclab.cli import options
-from cclab.cli.console import note, print_json, show, stderr, stdout, tell
-from cclab.cli.progress import duration
+from cclab.cli.console import note, print_json, show, stdout, tell
+from cclab.cli.progress import BuildProgress, Display, duration
 from cclab.errors import RunError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from cclab.kernel import State
     from cclab.verification.kernels import Check
-
-_PLAIN_EVERY_S = 5.0
 
 app = typer.Typer(
     help="Make, find and try the kernels of the linux backend.",
@@ -121,9 +115,11 @@ def try_(name: Name = None) -> None:
     from cclab.verification.kernels import checks
 
     done = []
-    for check in checks(_there(name)):
-        done.append(check)
-        note(f"{check.name}: {'ok' if check.ok else 'FAILED'}")
+    tried = _there(name)
+    with Display(f"trying {tried.name}") as display:
+        for check in checks(tried):
+            done.append(check)
+            display.note(f"{check.name}: {'ok' if check.ok else 'FAILED'}")
     show(stdout(), _table(done))
     failed = [check.name for check in done if not check.ok]
     if failed:
@@ -161,64 +157,3 @@ def _table(checks: list[Check]) -> Table:
         mark = Text("ok", style="green") if check.ok else Text("FAILED", style="bold red")
         table.add_row(check.name, mark, Text(check.expected), Text(check.found))
     return table
-
-
-class BuildProgress:
-    """Shows the state of a build on standard error; a `cclab.kernel.Listener`."""
-
-    def __init__(self) -> None:
-        """Nothing is shown before the first call."""
-        self.worked = False
-        """Whether anything was built."""
-        self._console = stderr()
-        self._live: Progress | None = None
-        self._task: TaskID | None = None
-        self._stage = ""
-        self._next_plain_s = _PLAIN_EVERY_S
-
-    def __enter__(self) -> Self:
-        """Takes over the terminal's last line, if there is a terminal."""
-        if self._console.is_terminal:
-            self._live = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=32),
-                TextColumn("{task.fields[percent]}"),
-                TextColumn("{task.fields[detail]}"),
-                TextColumn("{task.fields[elapsed]}"),
-                console=self._console,
-                transient=True,
-            )
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Gives the line back."""
-        if self._live is not None:
-            self._live.stop()
-
-    def __call__(self, state: State) -> None:
-        """Shows `state`."""
-        self.worked = self.worked or state.works
-        percent = "" if state.fraction is None else f"{100 * state.fraction:.0f}%"
-        elapsed = duration(state.elapsed_s)
-        if self._live is not None:
-            if self._task is None:
-                self._task = self._live.add_task("", total=1.0, percent="", detail="", elapsed="")
-            self._live.update(
-                self._task,
-                completed=state.fraction or 0.0,
-                description=state.stage,
-                percent=percent,
-                detail=state.detail,
-                elapsed=elapsed,
-            )
-        elif state.stage != self._stage or state.elapsed_s >= self._next_plain_s:
-            self._next_plain_s = state.elapsed_s + _PLAIN_EVERY_S
-            told = (state.stage, state.detail, percent, elapsed)
-            note(", ".join(part for part in told if part))
-        self._stage = state.stage

@@ -1,43 +1,52 @@
-"""The progress of a sweep: a live line on a terminal, elsewhere a plain line every few seconds."""
+"""The one display of what goes on: a live line on a terminal, elsewhere a plain one now and then.
+
+Every verb that lets people wait shows itself here: sweeps, builds of kernels, their checks, and
+work of which nobody knows how far it is.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 
-from cclab.cli.console import note, stderr
+from cclab.cli.console import count, stderr
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
+    from cclab import kernel
     from cclab.execute import State
 
 _PLAIN_EVERY_S = 5.0
 
 
-class SweepProgress:
-    """Shows the state of a sweep on standard error; a `cclab.execute.Listener`."""
+class Display:
+    """One line on standard error about work that goes on; it is gone when the work is over."""
 
-    def __init__(self) -> None:
-        """Nothing is shown before the first call."""
+    def __init__(self, doing: str = "") -> None:
+        """Nothing is shown outside the context; in it, on a terminal, `doing` at first."""
         self._console = stderr()
+        self._doing = doing
         self._live: Progress | None = None
-        self._task: TaskID | None = None
         self._next_plain_s = _PLAIN_EVERY_S
-        self._last: State | None = None
 
     def __enter__(self) -> Self:
         """Takes over the terminal's last line, if there is a terminal."""
         if self._console.is_terminal:
             self._live = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=32),
-                TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[rate]}"),
-                TextColumn("{task.fields[left]}"),
+                TextColumn("{task.fields[percent]}", markup=False),
+                TextColumn("{task.fields[beside]}", markup=False),
                 console=self._console,
                 transient=True,
+            )
+            # Without a total the bar moves to and fro: nothing is known yet.
+            self._live.add_task(
+                self._doing, total=None, visible=bool(self._doing), percent="", beside=""
             )
             self._live.start()
         return self
@@ -48,43 +57,112 @@ class SweepProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Gives the line back and says what was done."""
+        """Gives the line back."""
         if self._live is not None:
             self._live.stop()
+
+    def note(self, message: str) -> None:
+        """One line that stays, above the live one."""
+        self._console.print(Text(message), soft_wrap=True)
+
+    def show(
+        self,
+        at_s: float,
+        doing: str,
+        part: float | None,
+        percent: str,
+        beside: Iterable[str],
+        plain: Iterable[str],
+        *,
+        new: bool = False,
+    ) -> None:
+        """Shows what goes on `at_s` seconds after the start, and which `part` of it is done.
+
+        On a terminal `percent` and what is `beside` it stand behind the bar; elsewhere `plain` is
+        the line, at once if what goes on is `new`, and of no words there is none.
+        """
+        if self._live is not None:
+            self._live.update(
+                self._live.task_ids[0],
+                visible=True,
+                total=None if part is None else 1.0,
+                completed=part or 0.0,
+                description=doing,
+                percent=percent,
+                beside="  ".join(filter(None, beside)),
+            )
+        elif (new or at_s >= self._next_plain_s) and (told := ", ".join(filter(None, plain))):
+            self._next_plain_s = at_s + _PLAIN_EVERY_S
+            self.note(told)
+
+
+class SweepProgress(Display):
+    """Shows the state of a sweep; a `cclab.execute.Listener`."""
+
+    def __init__(self) -> None:
+        """Nothing is shown before the first call."""
+        super().__init__()
+        self._last: State | None = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Gives the line back and says what was done."""
+        super().__exit__(kind, error, trace)
         state = self._last
         if state is not None and kind is None:
             told = [
-                f"{state.done} run{'' if state.done == 1 else 's'} in {duration(state.elapsed_s)}",
+                f"{count(state.done, 'run')} in {duration(state.elapsed_s)}",
                 f"{state.virtual_s:,.0f} virtual seconds",
                 speed(state),
                 f"{state.failed} failed" if state.failed else "",
             ]
-            note(", ".join(part for part in told if part))
+            self.note(", ".join(filter(None, told)))
 
     def __call__(self, state: State) -> None:
         """Shows `state`."""
         known = () if self._last is None else self._last.lost
         for worker in state.lost[len(known) :]:
-            note(f"{worker}; others do its runs, and it gets no more of them")
+            self.note(f"{worker}; others do its runs, and it gets no more of them")
         self._last = state
-        left = "" if state.left_s is None else f"{duration(state.left_s)} left"
+        over = state.done == state.total
+        left = "" if over or state.left_s is None else f"{duration(state.left_s)} left"
         if state.saving:
             left = "saving the rest"
-        if self._live is not None:
-            if self._task is None:
-                self._task = self._live.add_task("", total=1.0, rate="", left="")
-            self._live.update(
-                self._task,
-                completed=min(state.work, 1.0 if state.done == state.total else 0.99),
-                description=_runs(state),
-                rate=speed(state),
-                left=left,
-            )
-        elif state.elapsed_s >= self._next_plain_s and state.done < state.total:
-            self._next_plain_s = state.elapsed_s + _PLAIN_EVERY_S
-            percent = min(99, int(100 * state.work))  # 100% is all of them saved.
-            told = [_runs(state), f"{percent}%", speed(state), left]
-            note(", ".join(part for part in told if part))
+        part = min(state.work, 1.0 if over else 0.99)  # 100% is all of them saved.
+        doing, percent, rate = _runs(state), f"{int(100 * part)}%", speed(state)
+        plain = () if over else (doing, percent, rate, left)
+        self.show(state.elapsed_s, doing, part, percent, (rate, left), plain)
+
+
+class BuildProgress(Display):
+    """Shows the state of a build; a `cclab.kernel.Listener`."""
+
+    def __init__(self) -> None:
+        """Nothing is shown before the first call."""
+        super().__init__()
+        self.worked = False
+        """Whether anything was built."""
+        self._stage = ""
+
+    def __call__(self, state: kernel.State) -> None:
+        """Shows `state`."""
+        self.worked = self.worked or state.works
+        percent = "" if state.fraction is None else f"{100 * state.fraction:.0f}%"
+        elapsed = duration(state.elapsed_s)
+        self.show(
+            state.elapsed_s,
+            state.stage,
+            state.fraction,
+            percent,
+            (state.detail, elapsed),
+            (state.stage, state.detail, percent, elapsed),
+            new=state.stage != self._stage,
+        )
+        self._stage = state.stage
 
 
 def _runs(state: State) -> str:

@@ -92,10 +92,10 @@ def _value(value: float | None) -> str:
 
 def _told(compared: Compared) -> str:
     """A contradiction in a line."""
-    from cclab.plan import short_key, text
+    from cclab.plan import in_words
 
     run, flow = compared.subject.run, compared.subject.flow
-    swept = "".join(f", {short_key(key)} = {text(value)}" for key, value in run.params.items())
+    swept = "".join(f", {words}" for words in in_words(run.params))
     number = f"{compared.number} at {compared.subject.point}"
     whose = "" if flow is None else f"flow {flow}, "
     unit = _unit(compared.unit)

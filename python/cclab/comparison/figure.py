@@ -7,17 +7,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from cclab.drawing import legend
-from cclab.drawing.style import INK, MUTED, Drawing, styled
+from cclab.drawing.marks import note
+from cclab.drawing.palette import BLUE, GREEN, VERMILLION
+from cclab.drawing.style import INK, MUTED, Drawing
+from cclab.drawing.ticks import finished
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from cclab.comparison.margin import Margin
     from cclab.comparison.metric import Metric
@@ -26,9 +29,9 @@ if TYPE_CHECKING:
 
 _SHADE = "#f6d9c9"
 _LOOKS: dict[str, tuple[str, str, str]] = {
-    "better": ("#009E73", "^", "better"),
-    "no-worse": ("#0072B2", "o", "no worse"),
-    "worse": ("#D55E00", "v", "worse"),
+    "better": (GREEN, "^", "better"),
+    "no-worse": (BLUE, "o", "no worse"),
+    "worse": (VERMILLION, "v", "worse"),
     "undecided": (MUTED, "s", "undecided"),
     "higher": (INK, "D", "higher"),
     "lower": (INK, "d", "lower"),
@@ -75,29 +78,29 @@ def forest(compared: Comparison) -> Drawing:
     panels = _panels(compared)
     if not panels:
         raise InputError("nothing to draw: no metric was measured on both sides")
+    made = finished(lambda: _drawn(compared, panels))
+    assert made is not None, "it is drawn of all panels"
+    return made
+
+
+def _drawn(compared: Comparison, panels: Sequence[_Panel]) -> Drawing:
     lines = _lines(panels)
     columns = max(map(len, lines))
     labels = max(len(row.label) for panel in panels for row in panel.rows) * _LETTER_IN
     heights = [max(len(panel.rows) for panel in line) * _ROW_IN + 0.75 for line in lines]
-    with styled():
-        size = (max(labels + columns * _PANEL_IN, 4.8), sum(heights) + 0.25)
-        figure = Drawing(figsize=size, layout="constrained")
-        grid = figure.add_gridspec(len(lines), columns, height_ratios=heights)
-        for across, line in enumerate(lines):
-            for down, panel in enumerate(line):
-                axes = figure.add_subplot(grid[across, down])
-                _draw(axes, panel, compared.margin, named=down == 0)
-        legend.above(figure, _handles(panels, compared.margin))
-        a, b = compared.a.label, compared.b.label
-        figure.supxlabel(
-            f"B ({b}) against A ({a}); bars are 95% intervals over runs; ↑ ↓: the better way",
-            x=0.01,
-            ha="left",
-            fontsize=7,
-            color=MUTED,
-        )
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    size = (max(labels + columns * _PANEL_IN, 4.8), sum(heights) + 0.25)
+    figure = Drawing(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(len(lines), columns, height_ratios=heights)
+    for across, line in enumerate(lines):
+        for down, panel in enumerate(line):
+            axes = figure.add_subplot(grid[across, down])
+            _draw(axes, panel, compared.margin, named=down == 0)
+    legend.above(figure, _handles(panels, compared.margin))
+    a, b = compared.a.label, compared.b.label
+    note(
+        figure,
+        f"B ({b}) against A ({a}); bars are 95% intervals over runs; ↑ ↓: the better way",
+    )
     return figure
 
 
@@ -250,7 +253,7 @@ def _handles(panels: Sequence[_Panel], margin: Margin | None) -> list[Line2D | P
     """The verdicts that are there, in a fixed order; then the margin."""
     seen = {_code(row.compared) for panel in panels for row in panel.rows}
     handles: list[Line2D | Patch] = [
-        Line2D([], [], color=colour, marker=marker, linewidth=1.4, markersize=5, label=words)
+        legend.entry(words, color=colour, marker=marker, linewidth=1.4, markersize=5)
         for code, (colour, marker, words) in _LOOKS.items()
         if code in seen
     ]

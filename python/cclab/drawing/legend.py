@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.lines import Line2D
+
+from cclab.drawing.marks import settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.artist import Artist
 
+    from cclab.drawing.palette import Look
     from cclab.drawing.style import Drawing
 
 MOST_COLUMNS = 4
@@ -16,6 +21,11 @@ MOST_COLUMNS = 4
 
 _GAP_IN = 0.08
 """Between the legend and what is below it, and beside it."""
+
+
+def entry(label: str, look: Look | None = None, **more: Any) -> Line2D:
+    """The entry of a line: in its look, or drawn with these settings."""
+    return Line2D([], [], label=label, **(more if look is None else settings(look, **more)))
 
 
 def above(figure: Drawing, handles: Sequence[Artist]) -> None:

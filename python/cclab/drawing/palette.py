@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BLACK = "#000000"
-_ORANGE = "#E69F00"
+ORANGE = "#E69F00"
 _SKY = "#56B4E9"
-_GREEN = "#009E73"
-_BLUE = "#0072B2"
-_VERMILLION = "#D55E00"
+GREEN = "#009E73"
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
 _PURPLE = "#CC79A7"
 _WINE = "#882255"
 _INDIGO = "#332288"
@@ -48,11 +48,11 @@ class Look:
 
 LOOKS: dict[str, Look] = {
     # Loss-based, the classics.
-    "reno": Look(_VERMILLION, "s", _SOLID),
+    "reno": Look(VERMILLION, "s", _SOLID),
     "newreno": Look(_WINE, "D", _DASHED),
     "sack": Look(_PURPLE, "P", _DASHDOT),
     "tahoe": Look(_BLACK, "^", _DASHED),
-    "cubic": Look(_BLUE, "o", _SOLID),
+    "cubic": Look(BLUE, "o", _SOLID),
     "bic": Look(_INDIGO, "v", _DASHED),
     # Loss-based, for fast long paths.
     "htcp": Look(_PURPLE, "o", _SOLID),
@@ -61,16 +61,16 @@ LOOKS: dict[str, Look] = {
     "hybla": Look(_PURPLE, "D", _DASHDOT),
     "illinois": Look(_PURPLE, "v", _LONG),
     # Model-based.
-    "bbr": Look(_GREEN, "o", _SOLID),
+    "bbr": Look(GREEN, "o", _SOLID),
     "bbr2": Look(_WINE, "s", _DASHED),
     "bbr3": Look(_WINE, "^", _DASHDOT),
     # Delay-based.
-    "vegas": Look(_ORANGE, "o", _SOLID),
-    "westwood": Look(_ORANGE, "s", _DASHED),
-    "veno": Look(_ORANGE, "^", _DASHDOT),
-    "yeah": Look(_ORANGE, "v", _LONG),
-    "nv": Look(_ORANGE, "D", _DOTTED),
-    "cdg": Look(_ORANGE, "P", _DASHED),
+    "vegas": Look(ORANGE, "o", _SOLID),
+    "westwood": Look(ORANGE, "s", _DASHED),
+    "veno": Look(ORANGE, "^", _DASHDOT),
+    "yeah": Look(ORANGE, "v", _LONG),
+    "nv": Look(ORANGE, "D", _DOTTED),
+    "cdg": Look(ORANGE, "P", _DASHED),
     "copa": Look(_INDIGO, "X", _SOLID),
     # Delay-based too: the markers of the hue above are all taken.
     "adaptive-a": Look(_SKY, "D", _DASHDOT),
@@ -99,10 +99,10 @@ _PLAIN = Look("#1a1a1a", "o", _SOLID)
 
 _MARKERS = "osD^vPX"
 _DASHES = (_SOLID, _DASHED, _DASHDOT, _DOTTED, _LONG)
-_HUES = (_BLUE, _ORANGE, _WINE, _SKY, _BLACK, _GREEN, _VERMILLION, _PURPLE)
+_HUES = (BLUE, ORANGE, _WINE, _SKY, _BLACK, GREEN, VERMILLION, _PURPLE)
 """In this order the first four are the furthest apart, whatever somebody's colour vision."""
 
-_NEAR = (frozenset({_VERMILLION, _ORANGE}), frozenset({_SKY, _GREEN}), frozenset({_BLUE, _GREEN}))
+_NEAR = (frozenset({VERMILLION, ORANGE}), frozenset({_SKY, GREEN}), frozenset({BLUE, GREEN}))
 """Hues that some people hardly tell apart: no flow has the one beside another's other if it can."""
 
 

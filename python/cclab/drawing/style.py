@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from cclab.drawing.palette import Look
-
 INK = "#1a1a1a"
 FAINT = "#d9d9d9"
 MUTED = "#666666"
+LOST = "#b3261e"
+"""Of what was lost or dropped."""
 
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -118,20 +118,3 @@ def saved(figure: Drawing, kind: str) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format=kind)
     return out.getvalue()
-
-
-def line(axes: Axes, x: Any, y: Any, style: Look, nth: int, **more: Any) -> None:
-    """Draws the `nth` series of a panel in its look, with a marker every tenth of the panel."""
-    points = len(x)
-    # The markers of different flows are shifted, so that equal lines do not hide each other.
-    every = (max(1, points // 20) + 7 * nth % max(1, points // 10), max(1, points // 8))
-    settings = {
-        "color": style.colour,
-        "linestyle": style.dash,
-        "marker": style.marker,
-        "markersize": 3.6,
-        "markevery": every if points > 12 else None,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.5,
-    } | more
-    axes.plot(x, y, **settings)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from cclab.drawing.style import styled
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.text import Text
 
@@ -20,6 +23,13 @@ _GAP_PT = 3.0
 """Between two labels side by side: about a space."""
 
 _ROUNDS = 12
+
+
+def finished(draw: Callable[[], Drawing | None]) -> Drawing | None:
+    """What `draw` draws, in the style of all figures, and laid out for good."""
+    with styled():
+        figure = draw()
+        return None if figure is None else settled(figure)
 
 
 def settled(figure: Drawing) -> Drawing:
@@ -57,6 +67,26 @@ def logarithmic(axis: Axis, at: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
     axis.set_major_locator(LogLocator(subs=at))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def spanned(axis: Axis, least: float, most: float, factor: float) -> None:
+    """Gives an axis the span of values from `least` to `most`, with a little room at its ends.
+
+    It is logarithmic where they are further apart than by `factor`, else from 0 up.
+    """
+    logs = least > 0 and most > factor * least
+    if logs:
+        logarithmic(axis)
+    ends = (0.9 * least, 1.1 * most) if logs else (0.0, 1.03 * most or 1.0)
+    axes = axis.axes
+    (axes.set_ylim if axis is axes.yaxis else axes.set_xlim)(*ends)
+
+
+def slanted(axes: Axes, degrees: float) -> None:
+    """Turns the labels of the horizontal axis, which then end at their ticks."""
+    axes.tick_params(axis="x", labelrotation=degrees)
+    for label in axes.get_xticklabels():
+        label.set_horizontalalignment("right")
 
 
 def labels(axis: Axis) -> list[Text]:

@@ -1,21 +1,50 @@
-"""What every page is made with: templates, and figures inside them. Pages need no network.
+"""What every page is made with: one shell, pieces to fill it, and figures inside it. Pages need no
+network.
 
-style.html.j2  how all pages look
-table.html.j2  a table of cells
-uplot          the library that draws what can be zoomed
-interactive    how data and programs get into a page, and what these share
+shell.html.j2   the page that all others extend: head, policy, style, foot
+charts.html.j2  a shell whose data its own program draws with uPlot
+pieces.html.j2  tables, figures, doubts, definitions
+style.css       how all pages look
+charts.css      how all that is drawn by a program looks
+charts.js       what the programs of all such pages share
+uplot           the library that draws what can be zoomed
 """
 
 from __future__ import annotations
 
+import json
 import re
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 
+from cclab import _core
+from cclab.pages import uplot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 _NARROW_PT = 330
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as part of a page."""
+
+    name: str
+    """Its own on the page."""
+    svg: Markup
+    narrow: bool
+    """Whether two such figures fit side by side."""
+
+
+def figure(name: str, title: str, svg: bytes) -> Figure:
+    """The figure in an SVG, called `name` on the page; `title` says what it shows."""
+    return Figure(name, inline(name, title, svg), _is_narrow(svg))
 
 
 def inline(name: str, title: str, svg: bytes) -> Markup:
@@ -32,15 +61,23 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     return Markup(named + text.removeprefix("<svg"))
 
 
-def narrow(svg: bytes) -> bool:
-    """Whether two such figures fit side by side."""
+def _is_narrow(svg: bytes) -> bool:
     width = re.search(rb'<svg[^>]*\swidth="([\d.]+)pt"', svg)
     return width is not None and float(width[1]) < _NARROW_PT
 
 
+def render(package: str, name: str, **said: Any) -> str:
+    """The page that the template `name` of a package makes of what is `said`.
+
+    A page that extends `charts.html.j2` embeds what is said to be its `data`, and has `programs`:
+    the files of its program, in the order in which they build on each other.
+    """
+    return _environment(package).get_template(name).render(**said)
+
+
 @cache
-def template(name: str, package: str) -> jinja2.Template:
-    """The template called `name` of a package; it can include those of all pages."""
+def _environment(package: str) -> jinja2.Environment:
+    """Templates, styles and programs of a package, and those of all pages."""
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(p, ".") for p in (package, __name__)]),
         autoescape=True,
@@ -48,4 +85,37 @@ def template(name: str, package: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(name)
+    held = _holder(environment)
+    environment.filters["embedded"] = embedded
+    environment.globals |= {
+        "held": held,
+        "joined": partial(_joined, held),
+        "uplot": uplot.VERSION,
+        "version": _core.VERSION,
+    }
+    return environment
+
+
+def _holder(environment: jinja2.Environment) -> Callable[[str], Markup]:
+    """What gives a page the text of a file, such as a style sheet, that it is to hold."""
+    loader = environment.loader
+    assert loader is not None, "it was made with one"
+
+    @cache
+    def held(name: str) -> Markup:
+        return Markup(loader.get_source(environment, name)[0].rstrip("\n"))
+
+    return held
+
+
+def _joined(held: Callable[[str], Markup], names: Sequence[str]) -> Markup:
+    """The program of a page. Its files are one function, so that they see each other's names and
+    the rest of the page sees none."""
+    texts = [held(name) for name in ("charts.js", *names)]
+    return Markup("\n").join([Markup('(() => {\n"use strict";'), *texts, Markup("})();")])
+
+
+def embedded(data: object) -> Markup:
+    """Data as JSON inside an element of a page, which nothing in it can end."""
+    text = json.dumps(data, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))

@@ -17,6 +17,7 @@ from cclab.plan.plan import (
     Point,
     Run,
     Until,
+    in_words,
     short_key,
     text,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Point",
     "Run",
     "Until",
+    "in_words",
     "short_key",
     "text",
 ]

@@ -10,7 +10,7 @@ from cclab import _core
 from cclab.plan.deltas import applied, delta
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
 SCHEMA = "cclab-plan/2"
 """Name and version of `plan.json` in a store, and of the store's form with it."""
@@ -71,9 +71,7 @@ class Point:
     @property
     def label(self) -> str:
         """The point in words."""
-        if not self.params:
-            return "all runs"
-        return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in self.params.items())
+        return ", ".join(in_words(self.params)) or "all runs"
 
     @property
     def short_label(self) -> str:
@@ -393,6 +391,11 @@ def short_key(key: str) -> str:
         if key.startswith(prefix):
             return key.removeprefix(prefix)
     return key
+
+
+def in_words(params: Mapping[str, object]) -> list[str]:
+    """Each swept key with its value."""
+    return [f"{short_key(key)} = {text(value)}" for key, value in params.items()]
 
 
 def _of_any_copy(path: str, flows: set[str]) -> str:

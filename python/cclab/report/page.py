@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import _core, metrics, versions
+from cclab import metrics, pages, versions
 from cclab.measure import expect
-from cclab.pages import inline, narrow, template
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
 from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from cclab.drawing.style import Drawing
     from cclab.measure.results import Results
     from cclab.report.figures import Kind
+
+_PACKAGE = "cclab.report"
 
 MOST_LISTED = 1000
 """Runs, and sweep points that do not meet an expectation, that the page names."""
@@ -84,10 +85,12 @@ def html(results: Results, drawn: Drawn) -> str:
     groups = tables.groups(results, tables.MOST_POINTS)
     whole = tables.table(results, tables.MOST_POINTS, every=True) if tables.folds(results) else None
     beside = tables.beside(results, tables.MOST_POINTS)
-    return template("page.html.j2", "cclab.report").render(
+    return pages.render(
+        _PACKAGE,
+        "page.html.j2",
         plan=plan,
         points=len(plan.points),
-        table=table,
+        flows=table,
         groups=groups,
         whole=whole,
         beside=beside,
@@ -96,12 +99,11 @@ def html(results: Results, drawn: Drawn) -> str:
         window=tables.window(results),
         of_window=OF_WINDOW,
         figures=[
-            (kind, inline(kind.name, kind.title, svg), narrow(svg))
-            for kind, _, svg in drawn.figures
+            (kind, pages.figure(kind.name, kind.title, svg)) for kind, _, svg in drawn.figures
         ],
         too_much=drawn.too_much,
         hidden=max(0, len(results.points) - MOST_PANELS),
-        warnings=results.warnings,
+        warnings=[(w.code, w.message, w.extent, w.remedy) for w in results.warnings],
         unmet=expect.unmet(results.failures),
         most_listed=MOST_LISTED,
         fidelity=_fidelity(results),
@@ -110,7 +112,6 @@ def html(results: Results, drawn: Drawn) -> str:
         planned=len(plan.runs),
         versions=[f"{plan.backend}: {versions.listed(run.run.version for run in runs)}"],
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
-        version=_core.VERSION,
         definitions=_definitions(
             [table, *(() if groups is None else [groups]), *(t for _, t in beside)],
             warm=any(point.warm for point in results.summaries),
@@ -120,9 +121,11 @@ def html(results: Results, drawn: Drawn) -> str:
 
 def fragment(results: Results) -> str:
     """The table and the warnings, for a notebook's cell."""
-    return template("fragment.html.j2", "cclab.report").render(
+    return pages.render(
+        _PACKAGE,
+        "fragment.html.j2",
         plan=results.plan,
-        table=tables.table(results, tables.MOST_POINTS),
+        flows=tables.table(results, tables.MOST_POINTS),
         groups=tables.groups(results, tables.MOST_POINTS),
         beyond=tables.beyond(results),
         window=tables.window(results),

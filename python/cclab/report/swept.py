@@ -13,7 +13,7 @@ import numpy as np
 
 from cclab import _core
 from cclab.errors import InputError
-from cclab.plan import short_key, text
+from cclab.plan import in_words, short_key, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -170,6 +170,4 @@ def beside(label: str, flow: str, keys: Iterable[str], params: Mapping[str, Any]
     others = [key for key in keys if key not in own]
     if label and flow and others and all(key.endswith(".cc") for key in others):
         return f"{label} beside {', '.join(text(params[key]) for key in others)}"
-    return ", ".join(
-        filter(None, [label, *(f"{short_key(k)} = {text(params[k])}" for k in others)])
-    )
+    return ", ".join(filter(None, [label, *in_words({key: params[key] for key in others})]))

@@ -11,7 +11,7 @@ import numpy as np
 from cclab.errors import StudyError
 from cclab.measure import findings
 from cclab.measure.stats import estimate
-from cclab.plan import short_key, text
+from cclab.plan import in_words
 from cclab.reproduction import expressions, points
 from cclab.reproduction.file import checks_of, needs_of
 from cclab.reproduction.quantities import Names
@@ -53,9 +53,7 @@ class Outcome:
     @property
     def where(self) -> str:
         """The choice of points in words."""
-        return ", ".join(
-            f"{short_key(key)} = {text(value)}" for key, value in self.bindings.items()
-        )
+        return ", ".join(in_words(self.bindings))
 
     @property
     def bound(self) -> str:

@@ -8,10 +8,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core
+from cclab import pages
 from cclab.drawing.style import svg
 from cclab.errors import StoreError
-from cclab.pages import inline, narrow, template
 from cclab.reproduction import SCHEMA, document, printed
 
 if TYPE_CHECKING:
@@ -37,19 +36,17 @@ def write(reproduced: Reproduced, out: Path) -> Path:
     described = document.of(reproduced)
     files = {
         DOCUMENT: json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        PAGE: template("study.html.j2", _PACKAGE).render(
+        PAGE: pages.render(
+            _PACKAGE,
+            "study.html.j2",
             reproduced=reproduced,
             says=reproduced.published.says,
             document=described,
             tables=reproduced.tables,
-            figures=[
-                (d, inline(d.name, d.figure.title, picture), narrow(picture))
-                for d, picture in drawn
-            ],
+            figures=[(d, pages.figure(d.name, d.figure.title, picture)) for d, picture in drawn],
             number=number,
             percent=percent,
             within=printed.within,
-            version=_core.VERSION,
         ),
     }
     try:
@@ -77,12 +74,13 @@ def _summary(out: Path) -> str:
         written = json.loads(file.read_bytes())
         if written.get("schema") == SCHEMA:
             documents.append(written)
-    return template("summary.html.j2", _PACKAGE).render(
+    return pages.render(
+        _PACKAGE,
+        "summary.html.j2",
         documents=documents,
         verdicts=("reproduced", "not reproduced", "not supported by its set-up"),
         findings=("confirmed", "refuted", "open"),
         bounds=("0.02", "0.05", "0.1", "0.25"),
-        version=_core.VERSION,
     )
 
 

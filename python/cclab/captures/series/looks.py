@@ -43,6 +43,9 @@ LOOKS: dict[str, Look] = {
 }
 """In the order in which they are drawn."""
 
+DASHED: tuple[float, tuple[float, ...]] = (0, (4.0, 1.4))
+"""The dash of a window, and of a mean."""
+
 ACK = Look("acknowledged", "#009E73", "#2fc798", None)
 """The line of the highest ACK."""
 WINDOW = Look("window's edge", "#B8A000", "#e0cb3c", None)

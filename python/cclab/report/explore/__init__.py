@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from cclab import _core
-from cclab.pages import interactive, template, uplot
+from cclab import pages
 from cclab.report.explore import runs, series
 
 if TYPE_CHECKING:
@@ -26,21 +22,15 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)
     table = runs.table(results.plan, shown, series.of(shown, kept))
-    own = files(__name__)
-    return template("page.html.j2", __name__).render(
+    return pages.render(
+        __name__,
+        "page.html.j2",
         plan=results.plan,
         shown=len(shown),
         total=len(results.runs),
         with_series=len(table["series"]),
         steps=series.STEPS,
         most_flows=series.MOST_FLOWS,
-        version=_core.VERSION,
-        uplot=uplot.VERSION,
-        uplot_css=uplot.style(),
-        uplot_js=uplot.script(),
-        css=Markup((own / "page.css").read_text("utf-8")),
-        js=interactive.program(
-            own, "runs.js", "selection.js", "scatter.js", "course.js", "page.js"
-        ),
-        data=interactive.embedded(table),
+        data=table,
+        programs=("runs.js", "selection.js", "scatter.js", "course.js", "page.js"),
     )

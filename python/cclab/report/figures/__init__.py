@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from cclab.drawing.style import FORMATS, MUTED, saved, styled, svg
+from cclab.drawing import kind as drawn
+from cclab.drawing.marks import note
+from cclab.drawing.style import FORMATS, saved, styled, svg
 from cclab.drawing.ticks import settled
 from cclab.errors import InputError
 from cclab.plan import short_key
@@ -56,19 +58,11 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of figure."""
+class Kind(drawn.Kind[["Results", Asked]]):
+    """A kind of figure over results."""
 
-    name: str
-    """Its name on the command line, in the API and of its file."""
-    title: str
-    """What it shows, as a heading."""
-    caption: str
-    """How to read it."""
     needs: str
     """What results must have for it, in words."""
-    draw: Callable[[Results, Asked], Drawing | None]
-    """Makes it; None where the results have nothing to show in it."""
     metrics: int = 0
     """How many metrics can be asked of it."""
     axes: int = 0
@@ -84,77 +78,47 @@ def _fixed(draw: Callable[[Results], Drawing | None]) -> Callable[[Results, Aske
     return lambda results, _: draw(results)
 
 
+class _Words(Protocol):
+    """What a file of a kind of figure says of it."""
+
+    TITLE: str
+    CAPTION: str
+    NEEDS: str
+
+
+def _kind(
+    name: str, file: _Words, draw: Callable[[Results, Asked], Drawing | None], **more: Any
+) -> Kind:
+    """The kind that a file draws, in its words."""
+    return Kind(name, file.TITLE, file.CAPTION, draw, file.NEEDS, **more)
+
+
 FIGURES: tuple[Kind, ...] = (
-    Kind(
-        "goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw), limits="y"
-    ),
-    Kind("box", box.TITLE, box.CAPTION, box.NEEDS, box.draw, 1, limits="y"),
-    Kind(
-        "groups",
-        group_bars.TITLE,
-        group_bars.CAPTION,
-        group_bars.NEEDS,
-        _fixed(group_bars.draw),
-        limits="y",
-    ),
-    Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw), limits="y"),
-    Kind("share", share.TITLE, share.CAPTION, share.NEEDS, _fixed(share.draw)),
-    Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2, limits=""),
-    Kind("heatmap", heatmap.TITLE, heatmap.CAPTION, heatmap.NEEDS, heatmap.draw, 1, 2, limits=""),
-    Kind("tradeoff", tradeoff.TITLE, tradeoff.CAPTION, tradeoff.NEEDS, tradeoff.draw, 2, 9),
-    Kind(
-        "completion",
-        completion.TITLE,
-        completion.CAPTION,
-        completion.NEEDS,
-        completion.draw,
-        0,
-        9,
-    ),
+    _kind("goodput", goodput, _fixed(goodput.draw), limits="y"),
+    _kind("box", box, box.draw, metrics=1, limits="y"),
+    _kind("groups", group_bars, _fixed(group_bars.draw), limits="y"),
+    _kind("jain", jain, _fixed(jain.draw), limits="y"),
+    _kind("share", share, _fixed(share.draw)),
+    _kind("matrix", matrix, matrix.draw, metrics=1, axes=2, limits=""),
+    _kind("heatmap", heatmap, heatmap.draw, metrics=1, axes=2, limits=""),
+    _kind("tradeoff", tradeoff, tradeoff.draw, metrics=2, axes=9),
+    _kind("completion", completion, completion.draw, axes=9),
     Kind(
         "buffer-share",
         curve.SHARE_TITLE,
         curve.SHARE_CAPTION,
-        curve.SHARE_NEEDS,
         curve.draw_share,
-        0,
-        1,
+        curve.SHARE_NEEDS,
+        axes=1,
     ),
-    Kind("curve", curve.TITLE, curve.CAPTION, curve.NEEDS, curve.draw, 1, 1),
-    Kind(
-        "throughput",
-        throughput.TITLE,
-        throughput.CAPTION,
-        throughput.NEEDS,
-        _fixed(throughput.draw),
-        over_time=True,
-    ),
-    Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw), over_time=True),
-    Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw), over_time=True),
-    Kind(
-        "queue-cdf",
-        queue_cdf.TITLE,
-        queue_cdf.CAPTION,
-        queue_cdf.NEEDS,
-        _fixed(queue_cdf.draw),
-    ),
-    Kind(
-        "probe-rtt",
-        probes.TITLE,
-        probes.CAPTION,
-        probes.NEEDS,
-        _fixed(probes.draw),
-        over_time=True,
-    ),
-    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, probes.NEEDS, _fixed(probes.draw_cdf)),
-    Kind(
-        "sequence",
-        sequence.TITLE,
-        sequence.CAPTION,
-        sequence.NEEDS,
-        _fixed(sequence.draw),
-        over_time=True,
-    ),
+    _kind("curve", curve, curve.draw, metrics=1, axes=1),
+    _kind("throughput", throughput, _fixed(throughput.draw), over_time=True),
+    _kind("cwnd", cwnd, _fixed(cwnd.draw), over_time=True),
+    _kind("queue", queue, _fixed(queue.draw), over_time=True),
+    _kind("queue-cdf", queue_cdf, _fixed(queue_cdf.draw)),
+    _kind("probe-rtt", probes, _fixed(probes.draw), over_time=True),
+    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, _fixed(probes.draw_cdf), probes.NEEDS),
+    _kind("sequence", sequence, _fixed(sequence.draw), over_time=True),
 )
 """Every kind of figure, in the order of a report."""
 
@@ -217,7 +181,7 @@ def draw(
             raise TooMuchError(f"the figure {name!r} is not drawn: {error}") from None
         if figure is not None:
             if asked.where and not figure.get_supxlabel():
-                figure.supxlabel(_kept(asked), x=0.01, ha="left", fontsize=7, color=MUTED)
+                note(figure, _kept(asked))
             if looks:
                 settings.apply(figure, looks, name, kind.limits)
             _lay_out(figure, name, looks)

@@ -41,6 +41,32 @@ class TooMuchError(InputError):
     """A figure would be unreadable; the message says what it has too many of."""
 
 
+OF_VARIANTS = "keep some values of the swept variants (--where KEY=VALUE,...)"
+ONE_FLOW = f"draw a metric of one flow (flow.NAME.METRIC) or {OF_VARIANTS}"
+SOME_VALUES = "keep some values (--where KEY=VALUE,...)"
+"""What can be done about too much."""
+
+
+def at_most(most: int, number: int, would: str, be: str, remedy: str = "") -> None:
+    """Raises `TooMuchError` if `number` is more than can `be` told apart, read or seen.
+
+    `would` says, with `{}` for the number, what the figure would have.
+    """
+    if number > most:
+        told = f"{would.format(f'{number:,}')}, and {most:,} is the most that can be {be}"
+        raise TooMuchError(f"{told}; {remedy}" if remedy else told)
+
+
+def divided(results: Results, asked: Asked) -> tuple[list[Axis], list[Axis]]:
+    """The swept axes that stand apart in a panel, those of variants or those asked for, and the
+    others."""
+    axes = axes_of([point.params for point in results.plan.points])
+    apart = [axis for axis in axes if axis.of_variants]
+    if asked.axes:
+        apart = [axis_called(axes, pattern) for pattern in asked.axes]
+    return apart, [axis for axis in axes if axis not in apart]
+
+
 def narrowed(results: Results, asked: Asked) -> Results:
     """The results of the sweep points that `asked.where` keeps.
 

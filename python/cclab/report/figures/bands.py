@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from cclab.drawing.legend import entry
 from cclab.drawing.style import MUTED
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def quantiles(
 def explanation() -> list[Artist]:
     """What the bands are, as entries of a legend."""
     return [
-        Line2D([], [], color=MUTED, label="median of the flows"),
+        entry("median of the flows", color=MUTED),
         Patch(color=MUTED, alpha=_WIDE + _NARROW, linewidth=0, label="half of them"),
         Patch(color=MUTED, alpha=_WIDE, linewidth=0, label="nine in ten"),
     ]

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from cclab.drawing import legend
 from cclab.drawing.palette import Looks
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import ONE_FLOW, at_most
 from cclab.report.figures.sweep import layout
 from cclab.report.quantities import called, lent_in, names_in, transfers_only, variants_of
 from cclab.report.swept import beside
@@ -52,13 +52,8 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
         return None
     series = list(dict.fromkeys(place.series for place in placed.places))
     lanes = len(series) * len(quantities)
-    if lanes > MOST_BOXES:
-        raise TooMuchError(
-            f"{lanes:,} boxes would stand over each place of its axis, and {MOST_BOXES} is the "
-            "most that can be told apart; draw a metric of one flow (flow.NAME.METRIC) or keep "
-            "some values of the swept variants (--where KEY=VALUE,...)"
-        )
-    figure, cells = placed.frame(lanes=lanes)
+    would = "{} boxes would stand over each place of its axis"
+    at_most(MOST_BOXES, lanes, would, "told apart", ONE_FLOW)
     step = min(0.22, 0.8 / lanes)
     looks = Looks(lent_in(results))
     drawn: dict[str, Look] = {}
@@ -68,24 +63,24 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
         return None
     largest = max(map(abs, known))
     unit = quantities[0].unit(largest)[0]
+    sheet = placed.frame(quantities[0].label(largest), lanes)
     for place, quantity, values in samples:
         own = [value / unit for value in values if value is not None]
         label, variant = _label(place, quantity, placed.apart)
         style = drawn.setdefault(label, looks.of(label, variant))
         lane = series.index(place.series) * len(quantities) + quantities.index(quantity)
         if own:
-            _box(cells[place.panel], place.slot + (lane - (lanes - 1) / 2) * step, step, own, style)
+            x = place.slot + (lane - (lanes - 1) / 2) * step
+            _box(sheet.panels[place.panel], x, step, own, style)
     if min(known) >= 0:
-        cells[0].set_ylim(0, 1.06 * max(known) / unit or 1)
-    for axes in cells[:: placed.columns]:
-        axes.set_ylabel(quantities[0].label(largest))
+        sheet.panels[0].set_ylim(0, 1.06 * max(known) / unit or 1)
     handles = [
         Patch(facecolor=(style.colour, _FILL), edgecolor=style.colour, label=label)
         for label, style in drawn.items()
         if label
     ]
-    legend.above(figure, handles)
-    return figure
+    legend.above(sheet.figure, handles)
+    return sheet.figure
 
 
 def _quantities(results: Results, asked: Asked) -> list[Quantity]:

@@ -16,7 +16,7 @@ from matplotlib.path import Path
 
 from cclab.drawing import legend
 from cclab.drawing.style import FAINT, INK
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import SOME_VALUES, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,11 +83,7 @@ class Cells:
 def check(x: Axis, y: Axis, panels: Facets) -> None:
     """Raises `TooMuchError` if there would be more cells than one can see."""
     cells = len(x.texts) * len(y.texts) * panels.count
-    if cells > MOST_CELLS:
-        raise TooMuchError(
-            f"it would have {cells:,} cells, and {MOST_CELLS:,} is the most that can be seen; keep "
-            "some values (--where KEY=VALUE,...)"
-        )
+    at_most(MOST_CELLS, cells, "it would have {} cells", "seen", SOME_VALUES)
 
 
 def draw(cells: Cells) -> Drawing:
@@ -102,11 +98,11 @@ def draw(cells: Cells) -> Drawing:
     widest = max(map(len, texts.values()))
     wide, high = _size(cells, across, up, widest)
     beside, below = _labels(cells, wide)
-    figure, panels = cells.facets.frame(
-        wide * across, high * up, room=0.8, beside=beside, below=below
-    )
+    sheet = cells.facets.frame(wide * across, high * up, room=0.8, beside=beside, below=below)
+    figure, panels = sheet.figure, sheet.panels
+    sheet.label(cells.x.label, cells.y.label)
     for panel, axes in enumerate(panels):
-        _frame(cells, axes, panel, wide, high)
+        _frame(cells, axes, wide, high)
         mesh = axes.pcolormesh(
             np.arange(across + 1) - 0.5,
             np.arange(up + 1) - 0.5,
@@ -177,7 +173,7 @@ def _scale(cells: Cells, grid: np.ndarray, unit: float) -> tuple[Normalize, Colo
     return Normalize(least, most), colours
 
 
-def _frame(cells: Cells, axes: Axes, panel: int, wide: float, high: float) -> None:
+def _frame(cells: Cells, axes: Axes, wide: float, high: float) -> None:
     """Ticks, labels and limits of a panel; rows of names are read from the top."""
     x, y = cells.x, cells.y
     axes.grid(visible=False)
@@ -194,10 +190,6 @@ def _frame(cells: Cells, axes: Axes, panel: int, wide: float, high: float) -> No
         axes.tick_params(axis="x", labelrotation=90)
         every = math.ceil(_LABEL_IN / wide)
         axes.set_xticks(range(0, len(x.texts), every), x.ticks[::every])
-    if cells.facets.at_bottom(panel):
-        axes.set_xlabel(x.label)
-    if panel % cells.facets.columns == 0:
-        axes.set_ylabel(y.label)
 
 
 def _outline(cells: Cells, axes: Axes) -> None:

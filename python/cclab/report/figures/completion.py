@@ -9,12 +9,13 @@ from matplotlib.ticker import PercentFormatter
 
 from cclab import units
 from cclab.drawing import legend
+from cclab.drawing.marks import settings, stairs
 from cclab.drawing.palette import Looks
-from cclab.drawing.ticks import logarithmic
-from cclab.report.figures.asked import TooMuchError
+from cclab.drawing.ticks import spanned
+from cclab.report.figures.asked import OF_VARIANTS, at_most, divided
 from cclab.report.figures.facets import facets
 from cclab.report.quantities import grouped, lent_in, named, transfers
-from cclab.report.swept import axes_of, axis_called, beside
+from cclab.report.swept import beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,11 +47,7 @@ _SPREAD = 20
 
 def draw(results: Results, asked: Asked) -> Drawing | None:
     """The figure; None without a flow of which there are enough transfers."""
-    axes = axes_of([point.params for point in results.plan.points])
-    apart = [axis for axis in axes if axis.of_variants]
-    if asked.axes:
-        apart = [axis_called(axes, pattern) for pattern in asked.axes]
-    over = [axis for axis in axes if axis not in apart]
+    apart, over = divided(results, asked)
     if not any(transfers(point) for point in results.points):
         return None
     panels = facets(over)
@@ -67,33 +64,20 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if longest < LEAST or not known:
         return None
     most = max(len(own) for own in lines)
-    if most > MOST_LINES:
-        raise TooMuchError(
-            f"a panel would have {most:,} lines, and {MOST_LINES} is the most that can be told "
-            "apart; keep some values of the swept variants (--where KEY=VALUE,...)"
-        )
+    at_most(MOST_LINES, most, "a panel would have {} lines", "told apart", OF_VARIANTS)
     unit, name = units.time(max(known))
-    size = 4.6 if panels.count == 1 else 2.6
-    figure, cells = panels.frame(size, 2.6 if panels.count == 1 else 1.9)
+    sheet = panels.frame(*panels.size)
     handles: dict[str, Line2D] = {}
-    for axes_, own in zip(cells, lines, strict=True):
+    for axes, own in zip(sheet.panels, lines, strict=True):
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         for label, (style, times) in own.items():
-            handles.setdefault(label, _stairs(axes_, label, style, times, unit))
-    least = min(time for time in known)
-    if least > 0 and max(known) / least > _SPREAD:
-        logarithmic(cells[0].xaxis)
-        cells[0].set_xlim(0.9 * least / unit, 1.1 * max(known) / unit)
-    else:
-        cells[0].set_xlim(0, 1.03 * max(known) / unit)
-    cells[0].set_ylim(0, 1.02)
-    for number, axes_ in enumerate(cells):
-        axes_.yaxis.set_major_formatter(PercentFormatter(1.0))
-        if panels.at_bottom(number):
-            axes_.set_xlabel(f"completion time ({name})")
-        if number % panels.columns == 0:
-            axes_.set_ylabel("complete transfers")
-    legend.above(figure, list(handles.values()))
-    return figure
+            handles.setdefault(label, _stairs(axes, label, style, times, unit))
+    first = sheet.panels[0]
+    spanned(first.xaxis, min(known) / unit, max(known) / unit, _SPREAD)
+    first.set_ylim(0, 1.02)
+    sheet.label(f"completion time ({name})", "complete transfers")
+    legend.above(sheet.figure, list(handles.values()))
+    return sheet.figure
 
 
 def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float | None]]]:
@@ -121,19 +105,5 @@ def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float |
 def _stairs(axes: Axes, label: str, style: Look, times: list[float | None], unit: float) -> Line2D:
     ends = np.sort([time / unit for time in times if time is not None])
     shares = np.arange(1, len(ends) + 1) / len(times)
-    # From the foot up at the first, where there is one.
-    x, y = np.concatenate([ends[:1], ends]), np.concatenate([[0.0] * len(ends[:1]), shares])
-    (line,) = axes.step(
-        x,
-        y,
-        where="post",
-        color=style.colour,
-        linestyle=style.dash,
-        marker=style.marker,
-        markersize=3.6,
-        markevery=max(1, len(x) // 5),
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-        label=label,
-    )
-    return line
+    every = max(1, (len(ends) + 1) // 5)
+    return stairs(axes, ends, shares, **settings(style, 3.6, markevery=every, label=label))

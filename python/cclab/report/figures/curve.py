@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from cclab.drawing import legend
+from cclab.drawing.marks import band, highest, lowest, settings
 from cclab.drawing.palette import Looks
 from cclab.drawing.style import MUTED
 from cclab.errors import InputError
 from cclab.plan import text
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import ONE_FLOW, SOME_VALUES, at_most
 from cclab.report.figures.facets import facets
 from cclab.report.figures.heatmap import fair_share
 from cclab.report.quantities import called, estimated, lent_in, names_in, variants_of
@@ -127,12 +128,7 @@ def along(
     panels = facets(over)
     pairs = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
     most = len(pairs) * len(quantities)
-    if most > MOST_LINES:
-        raise TooMuchError(
-            f"a panel would have {most:,} lines, and {MOST_LINES} is the most that can be told "
-            "apart; draw a metric of one flow (flow.NAME.METRIC) or keep some values of the "
-            "swept variants (--where KEY=VALUE,...)"
-        )
+    at_most(MOST_LINES, most, "a panel would have {} lines", "told apart", ONE_FLOW)
     rows: dict[tuple[int, str, str, float], list[float | None]] = {}
     for point in results.points:
         if not point.runs:
@@ -141,11 +137,7 @@ def along(
         x = axis.numbers[axis.place(point.params)]
         for quantity in quantities:
             rows[panel, *_named(point, quantity, apart), x] = quantity.values(point)
-    if len(rows) > MOST_POINTS:
-        raise TooMuchError(
-            f"it would have {len(rows):,} points, and {MOST_POINTS:,} is the most that can be "
-            "seen; keep some values (--where KEY=VALUE,...)"
-        )
+    at_most(MOST_POINTS, len(rows), "it would have {} points", "seen", SOME_VALUES)
     lines: list[dict[str, _Line]] = [{} for _ in range(panels.count)]
     looks = Looks(lent_in(results))
     for (panel, label, variant, x), value in estimated(rows).items():
@@ -175,56 +167,33 @@ def _drawn(
     lines: list[dict[str, _Line]],
     fair: float | None,
 ) -> Drawing:
-    size = 4.6 if panels.count == 1 else 2.6
-    figure, cells = panels.frame(size, 2.6 if panels.count == 1 else 1.9)
+    sheet = panels.frame(*panels.size)
     estimates = [value for own in lines for line in own.values() for _, value in line.points]
-    top = max(value.high if value.high is not None else value.mean for value in estimates)
-    least = min(value.low if value.low is not None else value.mean for value in estimates)
-    divisor, _, _ = quantity.unit(max(abs(top), abs(least)))
+    top, least = max(map(highest, estimates)), min(map(lowest, estimates))
+    furthest = max(abs(top), abs(least))
+    divisor, _, _ = quantity.unit(furthest)
     handles: dict[str, Line2D] = {}
-    for axes, own in zip(cells, lines, strict=True):
+    for axes, own in zip(sheet.panels, lines, strict=True):
         if fair is not None and quantity.metric == "share":
             axes.axhline(fair / divisor, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
         for label, line in own.items():
             handles.setdefault(label, _plot(axes, line, divisor))
-    _scale(cells[0], axis)
+    first = sheet.panels[0]
+    _scale(first, axis)
     if quantity.metric == "share":
-        cells[0].set_ylim(0, 100)
+        first.set_ylim(0, 100)
     elif least >= 0:
-        cells[0].set_ylim(0, 1.06 * top / divisor or 1)
-    for number, axes in enumerate(cells):
-        if panels.at_bottom(number):
-            axes.set_xlabel(axis.label)
-        if number % panels.columns == 0:
-            axes.set_ylabel(quantity.label(max(abs(top), abs(least))))
-    if any(handles):
-        legend.above(figure, [handle for label, handle in handles.items() if label])
-    return figure
+        first.set_ylim(0, 1.06 * top / divisor or 1)
+    sheet.label(axis.label, quantity.label(furthest))
+    legend.above(sheet.figure, [handle for label, handle in handles.items() if label])
+    return sheet.figure
 
 
 def _plot(axes: Axes, line: _Line, divisor: float) -> Line2D:
     points = sorted(line.points, key=lambda pair: pair[0])
-    banded = [(x, v.low, v.high) for x, v in points if v.low is not None and v.high is not None]
-    if len(banded) == len(points):
-        axes.fill_between(
-            [x for x, _, _ in banded],
-            [low / divisor for _, low, _ in banded],
-            [high / divisor for _, _, high in banded],
-            color=line.style.colour,
-            alpha=0.18,
-            linewidth=0,
-        )
-    (drawn,) = axes.plot(
-        [x for x, _ in points],
-        [value.mean / divisor for _, value in points],
-        color=line.style.colour,
-        linestyle=line.style.dash,
-        marker=line.style.marker,
-        markersize=4,
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-        label=line.label,
-    )
+    band(axes, points, line.style.colour, divisor)
+    means = [value.mean / divisor for _, value in points]
+    (drawn,) = axes.plot([x for x, _ in points], means, **settings(line.style, label=line.label))
     return drawn
 
 

@@ -34,15 +34,15 @@ def draw(results: Results) -> Drawing | None:
         (_largest(frame["srtt_s"]) for flows in samples for frame in flows.values()), default=0.0
     )
     unit, name = units.time(slowest)
-    figure, cells = grid(len(shown), rows_each=2, height=1.75)
+    sheet = grid(len(shown), rows_each=2, height=1.75)
     for index, panel in enumerate(shown):
         for row, column, scale in ((0, "cwnd_segments", 1.0), (1, "srtt_s", unit)):
             courses = {
                 flow: (frame["time_s"].to_numpy(), frame[column].to_numpy() / scale)
                 for flow, frame in samples[index].items()
             }
-            draw_flows(cells[row][index], panel, courses, alike=row == 1)
-    return finish(figure, cells, shown, ["cwnd (segments)", f"srtt ({name})"])
+            draw_flows(sheet.rows[row][index], panel, courses, alike=row == 1)
+    return finish(sheet, shown, ["cwnd (segments)", f"srtt ({name})"])
 
 
 def _samples(panel: Panel) -> dict[str, pl.DataFrame]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
-
+from cclab.drawing.legend import entry
 from cclab.errors import StudyError
 from cclab.explain import explain
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from cclab.plan import Run
 
@@ -90,7 +90,7 @@ def drawn(axes: Axes, at: float | None, half: float, height: float, reach: float
 
 def handles(kinds: Collection[str], **more: Any) -> list[Line2D]:
     """The entries in a legend of what `drawn` returned."""
-    entries = [Line2D([], [], label="expected", **LOOK, **more)] if "within" in kinds else []
+    entries = [entry("expected", **LOOK, **more)] if "within" in kinds else []
     if "above" in kinds:
-        entries.append(Line2D([], [], label="expected above the axis", **_ARROW))
+        entries.append(entry("expected above the axis", **_ARROW))
     return entries

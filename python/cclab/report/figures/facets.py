@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab.drawing.style import Drawing
-from cclab.report.figures.asked import TooMuchError
+from cclab.drawing.sheet import folded, sheet
+from cclab.report.figures.asked import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
+    from cclab.drawing.sheet import Sheet
     from cclab.report.swept import Axis
 
 MOST_PANELS = 24
@@ -37,6 +37,11 @@ class Facets:
     def count(self) -> int:
         """How many panels there are."""
         return math.prod(len(axis.texts) for axis in self.over) * len(self.variety)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and the height in inches of a panel of curves."""
+        return (4.6, 2.6) if self.count == 1 else (2.6, 1.9)
 
     @property
     def rows(self) -> int:
@@ -65,7 +70,7 @@ class Facets:
         beside: float = 0.0,
         below: float = 0.0,
         one_x: bool = True,
-    ) -> tuple[Drawing, list[Axes]]:
+    ) -> Sheet:
         """An empty figure with a titled panel of `width` by `height` inches for each.
 
         All share the vertical axis, and with `one_x` the other one too; `room` is kept free on
@@ -74,44 +79,21 @@ class Facets:
         """
         wide = width * self.columns + 0.75 + room + beside
         size = (wide, (height + 0.3) * self.rows + 0.55 + below)
-        figure = Drawing(figsize=size, layout="constrained")
-        panels: list[Axes] = []
         named = self._named
         table = len(named) == 2 and len(named[1]) == self.columns
-        for number, parts in enumerate(itertools.product(*named)):
-            first = panels[0] if panels else None
-            axes = figure.add_subplot(
-                self.rows,
-                self.columns,
-                number + 1,
-                sharex=first if one_x else None,
-                sharey=first,
-            )
-            axes.tick_params(
-                labelbottom=not one_x or self.at_bottom(number),
-                labelleft=number % self.columns == 0,
-            )
+        made = sheet(size, self.count, self.columns, one_x=one_x)
+        fits = max(12, int(width * 72 / (0.66 * _TITLE_PT)))
+        for number, (axes, parts) in enumerate(
+            zip(made.panels, itertools.product(*named), strict=True)
+        ):
             if table:
                 if number < self.columns:
-                    axes.set_title(_folded(parts[1:], width), fontsize=_TITLE_PT)
+                    axes.set_title(folded(parts[1:], fits), fontsize=_TITLE_PT)
                 if (number + 1) % self.columns == 0:
                     _beside(axes, parts[0])
             elif parts:
-                axes.set_title(_folded(parts, width), fontsize=_TITLE_PT)
-            panels.append(axes)
-        return figure, panels
-
-    def at_bottom(self, panel: int) -> bool:
-        """Whether no panel is below this one."""
-        return panel + self.columns >= self.count
-
-
-def _folded(parts: Sequence[str], width: float) -> str:
-    """A title in lines that fit over a panel of `width` inches."""
-    fits = max(12, int(width * 72 / (0.66 * _TITLE_PT)))
-    # A no-break space keeps a key, the sign and the value together, where a line holds them.
-    whole = ", ".join(p.replace(" ", "\u00a0") if len(p) <= fits else p for p in parts)
-    return textwrap.fill(whole, fits, break_long_words=False, break_on_hyphens=False)
+                axes.set_title(folded(parts, fits), fontsize=_TITLE_PT)
+        return made
 
 
 def _beside(axes: Axes, title: str) -> None:
@@ -137,11 +119,8 @@ def facets(over: Sequence[Axis], variety: Sequence[str] = ("",)) -> Facets:
     counts = [len(axis.texts) for axis in over]
     counts += [len(variety)] if len(variety) > 1 else []
     made = math.prod(counts)
-    if made > MOST_PANELS:
-        raise TooMuchError(
-            f"it would have {made:,} panels, and {MOST_PANELS} is the most that can be read; keep "
-            f"some values of {', '.join(a.name for a in over)} (--where KEY=VALUE,...)"
-        )
+    some = f"keep some values of {', '.join(a.name for a in over)} (--where KEY=VALUE,...)"
+    at_most(MOST_PANELS, made, "it would have {} panels", "read", some)
     last = counts[-1] if counts else 1
     columns = min(last, 8) if len(counts) > 1 else last
     if len(counts) == 1 and last > _COLUMNS:

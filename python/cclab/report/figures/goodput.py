@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from matplotlib.lines import Line2D
-
 from cclab import units
 from cclab.drawing import legend
+from cclab.drawing.marks import highest, mark, whisker
 from cclab.drawing.palette import Looks, lent
 from cclab.report.figures import expectation
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import OF_VARIANTS, at_most
 from cclab.report.figures.sweep import layout
 from cclab.report.quantities import named, stem
 from cclab.report.swept import beside
@@ -57,22 +56,18 @@ def draw(results: Results) -> Drawing | None:
         return None
     series = list(dict.fromkeys(p.series for p in placed.places))
     lanes = flows * len(series)
-    if lanes > MOST_MARKS:
-        raise TooMuchError(
-            f"{lanes:,} marks would stand over each place of its axis, and {MOST_MARKS} is the "
-            "most that can be told apart; keep some values of the swept variants "
-            "(--where KEY=VALUE,...)"
-        )
+    would = "{} marks would stand over each place of its axis"
+    at_most(MOST_MARKS, lanes, would, "told apart", OF_VARIANTS)
     expected = {p.point.index: expectation.expected_bps(p.point.runs[0].run) for p in placed.places}
     tops = [
-        e.mean if e.high is None else e.high
+        highest(e)
         for s in summaries.values()
         for f in s.flows
         if (e := f.estimate("goodput_bps")) is not None
     ]
     top = expectation.top(tops, [bps for of in expected.values() for bps in of.values()])
     unit, name = units.rate(top)
-    figure, cells = placed.frame(lanes=lanes)
+    sheet = placed.frame(f"goodput ({name})", lanes)
     step = min(0.16, 0.7 / max(lanes, 1))
     looks = _looks(placed, summaries, flows)
     barred: set[str] = set()
@@ -86,29 +81,19 @@ def draw(results: Results) -> Drawing | None:
                 continue
             lane = series.index(place.series) * flows + index
             x = place.slot + (lane - (lanes - 1) / 2) * step
-            _whisker(cells[place.panel], x, value, unit, style)
+            axes = sheet.panels[place.panel]
+            _draw(axes, x, value, unit, style)
             if flow.name in expectations:
                 height = expectations[flow.name] / unit
                 half = max(0.6 * step, 0.06)
-                barred.add(expectation.drawn(cells[place.panel], x, half, height, top / unit))
-    cells[0].set_ylim(0, 1.08 * (top or 1.0) / unit)
-    for axes in cells[:: placed.columns]:
-        axes.set_ylabel(f"goodput ({name})")
+                barred.add(expectation.drawn(axes, x, half, height, top / unit))
+    sheet.panels[0].set_ylim(0, 1.08 * (top or 1.0) / unit)
     handles = [
-        Line2D(
-            [],
-            [],
-            linestyle="none",
-            color=style.colour,
-            marker=style.marker,
-            markersize=5,
-            label=label,
-        )
-        for label, style in looks.items()
+        legend.entry(label, linestyle="none", color=look.colour, marker=look.marker, markersize=5)
+        for label, look in looks.items()
     ]
-    handles += expectation.handles(barred)
-    legend.above(figure, handles)
-    return figure
+    legend.above(sheet.figure, handles + expectation.handles(barred))
+    return sheet.figure
 
 
 def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> dict[str, Look]:
@@ -137,19 +122,9 @@ def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> s
     return beside(own, name, placed.apart, place.point.params)
 
 
-def _whisker(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:
+def _draw(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:
+    whisker(axes, x, value, unit, color=style.colour)
     if value.low is not None and value.high is not None:
-        axes.plot([x, x], [value.low / unit, value.high / unit], color=style.colour, linewidth=1.4)
         for end in (value.low, value.high):
             axes.plot(x, end / unit, marker="_", markersize=5, color=style.colour)
-    axes.plot(
-        x,
-        value.mean / unit,
-        linestyle="none",
-        marker=style.marker,
-        markersize=5,
-        color=style.colour,
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-        zorder=3,
-    )
+    mark(axes, x, value.mean / unit, style)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from matplotlib.patches import Patch
 
 from cclab import units
 from cclab.drawing import legend
+from cclab.drawing.marks import highest, whisker
 from cclab.drawing.palette import Looks, lent
-from cclab.drawing.style import INK, Drawing
+from cclab.drawing.sheet import alone
+from cclab.drawing.style import INK
 
 if TYPE_CHECKING:
     from cclab.drawing.palette import Look
+    from cclab.drawing.style import Drawing
     from cclab.measure.grouped import GroupSummary
     from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
@@ -44,17 +46,14 @@ def draw(results: Results) -> Drawing | None:
         for point in summaries
     ]
     tops = [
-        value.mean if value.high is None else value.high
+        highest(value)
         for point in sums
         for group in point.values()
         if (value := _sum(group)) is not None
     ]
     divisor, unit = units.rate(max(tops, default=0.0))
-    figure = Drawing(
-        figsize=(max(3.4, 0.9 + 0.9 * len(told) + 0.25 * len(told) * len(names)), 2.6),
-        layout="constrained",
-    )
-    axes = figure.add_subplot()
+    width = max(3.4, 0.9 + 0.9 * len(told) + 0.25 * len(told) * len(names))
+    figure, axes = alone((width, 2.6))
     axes.grid(visible=False, axis="x")
     step = 0.8 / len(names)
     # A bar has neither marker nor dash: groups of one variant are told apart by hue.
@@ -70,9 +69,8 @@ def draw(results: Results) -> Drawing | None:
             looks[label] = given.of(label, group.variants[0])
             x = place + (lane - (len(names) - 1) / 2) * step
             axes.bar(x, value.mean / divisor, 0.85 * step, color=looks[label].colour)
-            if value.low is not None and value.high is not None:
-                ends = [[value.mean - value.low], [value.high - value.mean]]
-                axes.errorbar(x, value.mean / divisor, np.array(ends) / divisor, color=INK, lw=0.9)
+            look = {"color": INK, "linewidth": 0.9, "solid_capstyle": "butt"}
+            whisker(axes, x, value, divisor, **look)
     axes.set_xlim(-0.6, len(told) - 0.4)
     axes.set_xticks(range(len(told)), [point.short_label for point in told])
     if sum(len(point.short_label) for point in told) > 12 * max(1, figure.get_figwidth()):

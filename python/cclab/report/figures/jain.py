@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.drawing import legend
+from cclab.drawing.marks import whisker
 from cclab.drawing.palette import look
 from cclab.drawing.style import INK
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import at_most
 from cclab.report.figures.crossed import crossing
 from cclab.report.figures.panels import reference
 from cclab.report.figures.sweep import layout
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
     from cclab.drawing.style import Drawing
@@ -63,23 +63,20 @@ def draw(results: Results) -> Drawing | None:
     variants = list(dict.fromkeys(place.series for place in placed.places))
     wheres = list(dict.fromkeys(beside.where for _, beside in drawn))
     series = [(variant, where) for variant in variants for where in wheres]
-    if len(series) > MOST_SERIES:
-        raise TooMuchError(
-            f"it would have {len(series)} series side by side, and {MOST_SERIES} is the most that "
-            "can be told apart; the figure heatmap with --metric jain has a cell for each"
-        )
-    figure, cells = placed.frame(lanes=len(series))
+    would = "it would have {} series side by side"
+    other = "the figure heatmap with --metric jain has a cell for each"
+    at_most(MOST_SERIES, len(series), would, "told apart", other)
+    sheet = placed.frame("Jain's index", len(series))
     step = min(0.2, 0.7 / len(series))
     handles: dict[str, Line2D] = {}
     alone = placed.labelled_every(len(series)) == 1 and len(series) == 1
     for place, beside in drawn:
         number = series.index((place.series, beside.where))
-        axes = cells[place.panel]
+        axes = sheet.panels[place.panel]
         x = place.slot + (number - (len(series) - 1) / 2) * step
         style = _style(variants, wheres, place.series, beside.where)
         value = beside.value
-        if value.low is not None and value.high is not None:
-            axes.plot([x, x], [value.low, value.high], color=style["color"], linewidth=1.4)
+        whisker(axes, x, value, color=style["color"])
         label = ", ".join(filter(None, (place.series, beside.where)))
         (mark,) = axes.plot(x, value.mean, linestyle="none", zorder=3, label=label, **style)
         handles.setdefault(label, mark)
@@ -93,18 +90,18 @@ def draw(results: Results) -> Drawing | None:
                 fontsize=7,
                 color=style["color"],
             )
-    for number, axes in enumerate(cells):
+    for number, axes in enumerate(sheet.panels):
         axes.set_ylim(0, 1.05)
         here = [beside for place, beside in drawn if place.panel == number]
         counts = sorted({beside.flows for beside in here})
         for flows in counts:
             own = dict.fromkeys(beside.where for beside in here if beside.flows == flows)
             among = f" ({', '.join(own)})" if any(own) and len(counts) > 1 else ""
-            _bound(axes, 1 / flows, f"1/{flows} = {1 / flows:.2g}: one flow has all{among}")
-    for axes in cells[:: placed.columns]:
-        axes.set_ylabel("Jain's index")
-    legend.above(figure, [handle for label, handle in handles.items() if label])
-    return figure
+            told = f"1/{flows} = {1 / flows:.2g}: one flow has all{among}"
+            # Below a line near the foot there is no room for words.
+            reference(axes, 1 / flows, told, below=1 / flows >= _LOWEST)
+    legend.above(sheet.figure, [handle for label, handle in handles.items() if label])
+    return sheet.figure
 
 
 def _of(results: Results, point: Point) -> list[_Beside]:
@@ -161,12 +158,3 @@ def _style(variants: list[str], wheres: list[str], variant: str, where: str) -> 
         "markeredgecolor": "white" if nth == 0 else colour,
         "markeredgewidth": 0.5 if nth == 0 else 1.1,
     }
-
-
-def _bound(axes: Axes, level: float, told: str) -> None:
-    """A dotted line with its meaning: below it, or above where that would lie on the axis."""
-    reference(axes, level, told)
-    if level < _LOWEST:
-        note = axes.texts[-1]
-        note.set_verticalalignment("bottom")
-        note.set_position((-2, 2))

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from cclab import units
-from cclab.drawing.legend import above
+from cclab.drawing.legend import above, entry
+from cclab.drawing.marks import line, note, remark
 from cclab.drawing.palette import Looks, apart, lent, look
-from cclab.drawing.style import MUTED, Drawing, line
+from cclab.drawing.sheet import folded, sheet
+from cclab.drawing.style import MUTED
+from cclab.drawing.thin import extremes
 from cclab.metrics import kind
-from cclab.plan import short_key, text
+from cclab.plan import in_words, text
 from cclab.report.figures import bands
 from cclab.report.quantities import named, stem
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab.drawing.palette import Look
+    from cclab.drawing.sheet import Sheet
+    from cclab.drawing.style import Drawing
     from cclab.measure.points import Measured
     from cclab.measure.results import Results
 
@@ -132,7 +135,7 @@ def panels(results: Results) -> list[Panel]:
     lines = flow_lines(together)
     return [
         Panel(
-            _title({key: point.params[key] for key in varying} or point.params),
+            folded(in_words({k: point.params[k] for k in varying} or point.params), _TITLE_WIDTH),
             point.params,
             point.runs[0],
             own,
@@ -187,14 +190,7 @@ def _common(shown: Sequence[Panel]) -> str:
     if len(shown) < 2:
         return ""
     same = {k: v for k, v in shown[0].params.items() if all(p.params[k] == v for p in shown)}
-    return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in same.items())
-
-
-def _title(params: dict[str, Any]) -> str:
-    """Parameters in lines that fit over a panel, broken between them."""
-    # A no-break space keeps a key, the sign and the value together.
-    whole = ", ".join(f"{short_key(k)}\u00a0=\u00a0{text(v)}" for k, v in params.items())
-    return textwrap.fill(whole, _TITLE_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return ", ".join(in_words(same))
 
 
 def flow_ranks(flows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -215,10 +211,8 @@ def panels_across(count: int) -> int:
     return 2 if count == 4 else min(count, _COLUMNS)
 
 
-def grid(
-    count: int, rows_each: int = 1, height: float = 2.1, columns: int | None = None
-) -> tuple[Drawing, list[list[Axes]]]:
-    """A figure of `count` panels of `rows_each` stacked axes; axes[row][panel].
+def grid(count: int, rows_each: int = 1, height: float = 2.1, columns: int | None = None) -> Sheet:
+    """A figure of `count` panels of `rows_each` stacked axes.
 
     `columns` of them side by side, else as many as `panels_across` says.
 
@@ -228,22 +222,12 @@ def grid(
     columns = columns or panels_across(count)
     bands = math.ceil(count / columns)
     width = 5.6 if columns == 1 else 3.5 * columns if columns == 2 else 2.75 * columns
-    figure = Drawing(figsize=(width, height * bands * rows_each + 0.2), layout="constrained")
-    cells: list[list[Axes]] = [[] for _ in range(rows_each)]
-    for panel in range(count):
-        band, column = divmod(panel, columns)
-        for row in range(rows_each):
-            shared_x = cells[0][0] if cells[0] else None
-            place = (band * rows_each + row) * columns + column + 1
-            axes = figure.add_subplot(bands * rows_each, columns, place, sharex=shared_x)
-            axes.tick_params(labelbottom=row == rows_each - 1, labelleft=column == 0)
-            cells[row].append(axes)
-    return figure, cells
+    size = (width, height * bands * rows_each + 0.2)
+    return sheet(size, count, columns, rows_each=rows_each, one_y=False, every_x=True)
 
 
 def finish(
-    figure: Drawing,
-    cells: list[list[Axes]],
+    made: Sheet,
     shown: Sequence[Panel],
     labels: Sequence[str],
     *,
@@ -251,7 +235,6 @@ def finish(
     more: Sequence[Artist] = (),
     headroom: float = 1.05,
     across: str = "",
-    columns: int | None = None,
 ) -> Drawing:
     """Titles, labels, spans, and the legend of the flows, with `more` entries.
 
@@ -259,7 +242,7 @@ def finish(
 
     Above the largest value of an axis there is room up to `headroom` times it.
     """
-    columns = columns or panels_across(len(shown))
+    figure, cells, columns = made.figure, made.rows, made.columns
     end = max(panel.end_s for panel in shown)
     unit, name = units.time(end)
     for index, panel in enumerate(shown):
@@ -275,7 +258,7 @@ def finish(
         _span(alike, headroom)
     common = _common(shown)
     if common:
-        figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
+        note(figure, common)
     figure.lower = [axes for row in cells[1:] for axes in row]
     if not across:
         cells[0][0].set_xlim(0, end)
@@ -302,22 +285,9 @@ def legend_handles(shown: Sequence[Panel]) -> list[Artist]:
     """One entry for each flow and variant that occurs; one for each group in crowded panels."""
     entries: dict[str, Look] = {}
     for panel in shown:
-        for entry in panel.groups or panel.flows:
-            entries.setdefault(entry.label, entry.style)
-    handles: list[Artist] = [
-        Line2D(
-            [],
-            [],
-            color=style.colour,
-            linestyle=style.dash,
-            marker=style.marker,
-            markersize=4,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            label=label,
-        )
-        for label, style in entries.items()
-    ]
+        for told in panel.groups or panel.flows:
+            entries.setdefault(told.label, told.style)
+    handles: list[Artist] = [entry(label, style) for label, style in entries.items()]
     return handles + (bands.explanation() if any(panel.crowded for panel in shown) else [])
 
 
@@ -367,35 +337,21 @@ def _together(course_a: Course, course_b: Course, within: float) -> bool:
     return len(both) > 0 and float(np.median(apart)) <= within
 
 
-def reference(axes: Axes, level: float, text: str) -> None:
-    """A thin horizontal line with its meaning written below it."""
+def reference(axes: Axes, level: float, text: str, *, below: bool = True) -> None:
+    """A thin horizontal line with its meaning written below it, or above."""
     axes.axhline(level, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-    axes.annotate(
+    remark(
+        axes,
         text,
-        xy=(1.0, level),
+        (1.0, level),
+        (-2, -2 if below else 2),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, -2),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize=7,
-        color=MUTED,
+        va="top" if below else "bottom",
         # Lines of the grid end beside it.
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
     )
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """About `_POINTS_PER_LINE` points: the smallest and the largest of each stretch."""
-    if len(x) <= _POINTS_PER_LINE:
-        return x, y
-    edges = np.linspace(0, len(x), _POINTS_PER_LINE // 2 + 1).astype(int)
-    keep: set[int] = {0, len(x) - 1}
-    for start, stop in itertools.pairwise(edges):
-        stretch = y[start:stop]
-        if np.all(np.isnan(stretch)):
-            continue
-        keep.add(int(start + np.nanargmin(stretch)))
-        keep.add(int(start + np.nanargmax(stretch)))
-    chosen = np.array(sorted(keep))
-    return x[chosen], y[chosen]
+    """As many points as a line of a panel can show."""
+    return extremes(x, y, _POINTS_PER_LINE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from cclab import units
 from cclab.drawing import legend
-from cclab.drawing.style import MUTED
-from cclab.drawing.ticks import logarithmic
+from cclab.drawing.marks import events, of_shares, stairs
+from cclab.drawing.style import LOST
+from cclab.drawing.ticks import logarithmic, spanned
 from cclab.report.figures import named
 from cclab.report.figures.panels import Panel, finish, grid, panels, panels_across
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from cclab.drawing.style import Drawing
     from cclab.measure.points import Measured
@@ -43,8 +44,6 @@ CDF_CAPTION = (
     "the longest is more than four times the shortest."
 )
 
-_LOST = "#b3261e"
-
 MOST_LINES = 12
 """Of distributions in a panel."""
 
@@ -60,9 +59,9 @@ def draw(results: Results) -> Drawing | None:
     names = _names([p.run for p in shown])
     frames = [panel.run.table("probe_samples") for panel in shown]
     unit, name_of_unit = _unit(*(frame["rtt_s"].drop_nulls().to_numpy() for frame in frames))
-    figure, cells = grid(len(shown), height=2.4)
+    sheet = grid(len(shown), height=2.4)
     lost = False
-    for axes, panel, frame in zip(cells[0], shown, frames, strict=True):
+    for axes, panel, frame in zip(sheet.panels, shown, frames, strict=True):
         for name in frame["probe"].unique(maintain_order=True):
             own = frame.filter(probe=name)
             answered = own.drop_nulls("rtt_s")
@@ -75,14 +74,14 @@ def draw(results: Results) -> Drawing | None:
             missing = _lost(panel, own["sent_s"].to_numpy(), own["rtt_s"].to_numpy())
             if len(missing):
                 lost = True
-                _ticks(axes, missing)
-    finish(figure, cells, shown, [f"round trip ({name_of_unit})"], legend=False)
-    _one_scale(cells[0], [f["rtt_s"].drop_nulls().to_numpy() / unit for f in frames])
-    handles = [Line2D([], [], label=name, **_look(names, name)) for name in names]
+                events(axes, missing, 0.965, LOST)
+    finish(sheet, shown, [f"round trip ({name_of_unit})"], legend=False)
+    _one_scale(sheet.panels, [f["rtt_s"].drop_nulls().to_numpy() / unit for f in frames])
+    handles = [legend.entry(name, **_look(names, name)) for name in names]
     if lost:
-        handles.append(Line2D([], [], color=_LOST, marker="|", linestyle="none", label="lost"))
-    legend.above(figure, handles)
-    return figure
+        handles.append(legend.entry("lost", color=LOST, marker="|", linestyle="none"))
+    legend.above(sheet.figure, handles)
+    return sheet.figure
 
 
 def _one_scale(panels: Sequence[Axes], rtts: Sequence[Floats]) -> None:
@@ -95,18 +94,6 @@ def _one_scale(panels: Sequence[Axes], rtts: Sequence[Floats]) -> None:
         logarithmic(axes.yaxis)
         axes.set_ylim(0.8 * least, 1.6 * max(tops))
         axes.tick_params(labelleft=number % panels_across(len(panels)) == 0)
-
-
-def _ticks(axes: Axes, when: Floats) -> None:
-    axes.plot(
-        when,
-        np.full(len(when), 0.965),
-        transform=axes.get_xaxis_transform(),
-        linestyle="none",
-        marker="|",
-        markersize=6,
-        color=_LOST,
-    )
 
 
 def draw_cdf(results: Results) -> Drawing | None:
@@ -129,38 +116,25 @@ def draw_cdf(results: Results) -> Drawing | None:
     unit, name_of_unit = _unit(*every)
     largest = max((float(rtts[-1]) for rtts in every if len(rtts)), default=0.0)
     least = min((float(rtts[0]) for rtts in every if len(rtts)), default=0.0)
-    figure, cells = grid(1 if together else len(shown), height=2.8 if together else 2.4)
+    sheet = grid(1 if together else len(shown), height=2.8 if together else 2.4)
     handles: dict[str, Line2D] = {}
     for number, (panel, own) in enumerate(zip(shown, pooled, strict=True)):
-        axes = cells[0][0 if together else number]
+        axes = sheet.panels[0 if together else number]
         for name, (rtts, sent) in own.items():
             look = _look_at(number, names, name) if together else _look(names, name)
             label = f"{name}, {' '.join(panel.title.split())}" if together else name
-            handles.setdefault(label, Line2D([], [], label=label, **look))
-            if not len(rtts):
-                continue
-            share = np.arange(1, len(rtts) + 1) / sent
-            axes.plot(
-                np.concatenate([rtts[:1], rtts]) / unit,
-                np.concatenate([[0.0], share]),
-                drawstyle="steps-post",
-                **look,
-            )
+            handles.setdefault(label, legend.entry(label, **look))
+            if len(rtts):
+                stairs(axes, rtts / unit, np.arange(1, len(rtts) + 1) / sent, **look)
     across = f"round trip ({name_of_unit})"
     here = shown[:1] if together else shown
-    finish(figure, cells, here, ["share of requests"], legend=False, across=across)
-    for axes in cells[0]:
-        axes.set_ylim(0, 1.02)
-        axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
+    finish(sheet, here, ["share of requests"], legend=False, across=across)
+    for axes in sheet.panels:
+        of_shares(axes)
     # Panels share it.
-    first = cells[0][0]
-    if least > 0 and largest > _SPREAD * least:
-        logarithmic(first.xaxis)
-        first.set_xlim(0.9 * least / unit, 1.1 * largest / unit)
-    else:
-        first.set_xlim(0, largest / unit * 1.03 if largest else 1.0)
-    legend.above(figure, list(handles.values()))
-    return figure
+    spanned(sheet.panels[0].xaxis, least / unit, largest / unit, _SPREAD)
+    legend.above(sheet.figure, list(handles.values()))
+    return sheet.figure
 
 
 def _unit(*rtts: Floats) -> tuple[float, str]:

@@ -11,7 +11,8 @@ from matplotlib.patches import Patch
 
 from cclab import units
 from cclab.drawing import legend
-from cclab.drawing.style import MUTED
+from cclab.drawing.marks import events, note, remark
+from cclab.drawing.style import LOST
 from cclab.explain import limits
 from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import finish, grid, panels, thinned
@@ -44,7 +45,7 @@ MOST_QUEUES = 18
 """Panels; more do not fit on a page."""
 
 _WATER = "#6f8fb3"
-_EVENTS = (("drops", "drops", "#b3261e", 0.965), ("marks", "ECN marks", "#8a6d00", 0.905))
+_EVENTS = (("drops", "drops", LOST, 0.965), ("marks", "ECN marks", "#8a6d00", 0.905))
 """Columns that count events: name, label, and the colour and height in the axes of their ticks."""
 _HEADROOM = 1.25
 """Room above the longest queue, for the ticks and the limit."""
@@ -82,9 +83,9 @@ def draw(results: Results) -> Drawing | None:
     unit, name = units.time(top) if timed else units.size(top)
     word = "queue delay" if timed else "backlog"
     columns = most if most in (2, 3) else None
-    figure, cells = grid(len(shown), height=2.4, columns=columns)
+    sheet = grid(len(shown), height=2.4, columns=columns)
     handles: dict[str, Artist] = {"queue": Patch(facecolor=_WATER, alpha=0.5, label=word)}
-    for axes, queue, values in zip(cells[0], shown, waiting, strict=True):
+    for axes, queue, values in zip(sheet.panels, shown, waiting, strict=True):
         samples = queue.samples
         seconds = samples["time_s"].to_numpy()
         x, y = thinned(seconds, values / unit)
@@ -93,25 +94,27 @@ def draw(results: Results) -> Drawing | None:
         for event, label, colour, height in _EVENTS:
             when = seconds[np.diff(samples[event].to_numpy().astype(np.int64), prepend=0) > 0]
             if len(when):
-                handles.setdefault(event, _ticks(axes, when, label, colour, height))
+                ticks = events(axes, when, height, colour, markersize=7, label=label)
+                handles.setdefault(event, ticks)
         if not samples["backlog_bytes"].to_numpy().any():
-            _say_empty(axes)
+            # As often as it was looked at.
+            remark(axes, "empty in every sample", (0.5, 0.5), va="center", fontsize=7.5)
         _say_limit(axes, queue)
         _say_bands(axes, queue)
     labels = [f"{word} ({name})"]
     named = (
         [queue.panel for queue in shown] if _one_way(queues) else [_named(queue) for queue in shown]
     )
-    finish(figure, cells, named, labels, legend=False, headroom=_HEADROOM, columns=columns)
+    finish(sheet, named, labels, legend=False, headroom=_HEADROOM)
     if not _one_way(queues) and len(shown) == 1:
-        cells[0][0].set_title(named[0].title)
+        sheet.panels[0].set_title(named[0].title)
     left_out = sum(map(len, queues)) - len(shown)
     if left_out:
-        told = [figure.get_supxlabel(), f"{left_out} more queues are not shown"]
+        told = [sheet.figure.get_supxlabel(), f"{left_out} more queues are not shown"]
         more = "; ".join(filter(None, told))
-        figure.supxlabel(more, x=0.01, ha="left", fontsize=7, color=MUTED)
-    legend.above(figure, list(handles.values()))
-    return figure
+        note(sheet.figure, more)
+    legend.above(sheet.figure, list(handles.values()))
+    return sheet.figure
 
 
 def _one_way(queues: Sequence[Sequence[_At]]) -> bool:
@@ -142,53 +145,13 @@ def _delays(queue: _At) -> npt.NDArray[np.float64] | None:
     return None if rate is None else backlog * 8 / rate
 
 
-def _ticks(
-    axes: Axes, when: npt.NDArray[np.float64], label: str, colour: str, height: float
-) -> Artist:
-    """Ticks at the times `when`, at this height of the axes."""
-    (ticks,) = axes.plot(
-        when,
-        np.full(len(when), height),
-        transform=axes.get_xaxis_transform(),
-        linestyle="none",
-        marker="|",
-        markersize=7,
-        color=colour,
-        label=label,
-    )
-    return ticks
-
-
-def _say_empty(axes: Axes) -> None:
-    """Says that the panel is empty because the queue was, each time it was looked at."""
-    axes.annotate(
-        "empty in every sample",
-        (0.5, 0.5),
-        xycoords="axes fraction",
-        ha="center",
-        va="center",
-        fontsize=7.5,
-        color=MUTED,
-    )
-
-
 def _say_bands(axes: Axes, queue: _At) -> None:
     """Says of what the series is where the discipline has several queues with names."""
     run = queue.panel.run
     bands = run.table("bands") if run.records("bands") else None
     names = [] if bands is None else bands.filter(link=queue.link)["name"].to_list()
     if len(names) > 1:
-        axes.annotate(
-            f"{', '.join(names[:-1])} and {names[-1]} together",
-            (0.0, 0.82),
-            xycoords="axes fraction",
-            xytext=(3, 0),
-            textcoords="offset points",
-            ha="left",
-            va="bottom",
-            fontsize=7,
-            color=MUTED,
-        )
+        remark(axes, f"{', '.join(names[:-1])} and {names[-1]} together", (0.0, 0.82), (3, 0))
 
 
 def _say_limit(axes: Axes, queue: _At) -> None:
@@ -204,14 +167,4 @@ def _say_limit(axes: Axes, queue: _At) -> None:
             unit, name = units.time(limit["bytes"] * 8 / rate)
             told.append(f"{limit['bytes'] * 8 / rate / unit:.3g} {name}")
     if told:
-        axes.annotate(
-            f"limit: {' = '.join(told)}",
-            (1.0, 0.82),
-            xycoords="axes fraction",
-            xytext=(-2, 0),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=7,
-            color=MUTED,
-        )
+        remark(axes, f"limit: {' = '.join(told)}", (1.0, 0.82), (-2, 0))

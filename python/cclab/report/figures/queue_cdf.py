@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib.lines import Line2D
 
 from cclab import units
 from cclab.drawing import legend
-from cclab.drawing.style import MUTED
+from cclab.drawing.marks import of_shares, stairs
 from cclab.drawing.ticks import logarithmic
 from cclab.report.figures import named
 from cclab.report.figures.panels import finish, grid, panels
@@ -52,31 +51,23 @@ def draw(results: Results) -> Drawing | None:
     if not longest > 0:
         return None
     unit, name_of_unit = units.time(longest)
-    figure, cells = grid(len(shown), height=2.4)
-    for axes, own in zip(cells[0], waits, strict=True):
+    sheet = grid(len(shown), height=2.4)
+    for axes, own in zip(sheet.panels, waits, strict=True):
         for name, (times, counts) in own.items():
             share = np.cumsum(counts) / counts.sum()
             x = np.maximum(times, _SPAN * longest) / unit
-            axes.plot(
-                np.concatenate([x[:1], x]),
-                np.concatenate([[0.0], share]),
-                drawstyle="steps-post",
-                **_look(names, name),
-            )
+            stairs(axes, x, share, **_look(names, name))
     labels = ["share of packets"]
     across = f"queue delay ({name_of_unit})"
-    finish(figure, cells, shown, labels, legend=False, across=across)
-    for axes in cells[0]:
-        axes.set_ylim(0, 1.02)
-        axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
+    finish(sheet, shown, labels, legend=False, across=across)
+    for axes in sheet.panels:
+        of_shares(axes)
     # The panels share it.
-    first = cells[0][0]
+    first = sheet.panels[0]
     logarithmic(first.xaxis, at=(1.0,))
     first.set_xlim(_SPAN * longest / unit, 1.1 * longest / unit)
-    legend.above(
-        figure, [Line2D([], [], label=f"queue {name}", **_look(names, name)) for name in names]
-    )
-    return figure
+    legend.above(sheet.figure, [legend.entry(f"queue {n}", **_look(names, n)) for n in names])
+    return sheet.figure
 
 
 def _queues(run: Measured) -> list[str]:

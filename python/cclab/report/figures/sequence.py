@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib.lines import Line2D
 
 from cclab import units
+from cclab.drawing.legend import entry
+from cclab.drawing.style import LOST
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ CAPTION = (
 )
 NEEDS = "flows, and samples or acknowledgements of them"
 
-_LOST = "#b3261e"
+_CROSS: dict[str, Any] = {"linestyle": "none", "marker": "x", "color": LOST}
 _MOST_MARKS = 400
 
 
@@ -45,9 +46,9 @@ def draw(results: Results) -> Drawing | None:
     unit, name = units.size(
         max((float(np.max(f["snd_una_bytes"].to_numpy(), initial=0)) for f in frames), default=0.0)
     )
-    figure, cells = grid(len(shown), height=2.6)
+    sheet = grid(len(shown), height=2.6)
     marked = False
-    for axes, panel, own in zip(cells[0], shown, rows, strict=True):
+    for axes, panel, own in zip(sheet.panels, shown, rows, strict=True):
         courses = {
             flow: (frame["time_s"].to_numpy(), frame["snd_una_bytes"].to_numpy() / unit)
             for flow, frame in own.items()
@@ -55,13 +56,12 @@ def draw(results: Results) -> Drawing | None:
         draw_flows(axes, panel, courses, drawstyle="steps-post")
         marked |= _mark(axes, panel, unit)
     finish(
-        figure,
-        cells,
+        sheet,
         shown,
         [f"sequence number ({name})"],
-        more=[_explanation()] if marked else [],
+        more=[entry("loss repaired", **_CROSS, markersize=4)] if marked else [],
     )
-    return figure
+    return sheet.figure
 
 
 def _of_tcp(panel: Panel) -> Panel:
@@ -94,11 +94,9 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
     axes.plot(
         marks["time_s"].to_numpy(),
         marks["offset_bytes"].to_numpy() / unit,
-        linestyle="none",
-        marker="x",
+        **_CROSS,
         markersize=3.6,
         markeredgewidth=0.8,
-        color=_LOST,
         zorder=4,
     )
     return True
@@ -115,10 +113,3 @@ def _losses(panel: Panel) -> pl.DataFrame:
     samples = panel.run.table("flow_samples").sort("flow", "time_s")
     repaired = pl.col("retransmits").cast(pl.Int64).diff().over("flow") > 0
     return samples.filter(repaired).select("time_s", pl.col("snd_una_bytes").alias("offset_bytes"))
-
-
-def _explanation() -> Line2D:
-    """The entry of the crosses in the legend."""
-    return Line2D(
-        [], [], linestyle="none", marker="x", markersize=4, color=_LOST, label="loss repaired"
-    )

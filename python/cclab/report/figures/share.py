@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from cclab.drawing import legend
+from cclab.drawing.marks import band, settings
 from cclab.drawing.palette import Looks, lent
-from cclab.drawing.style import MUTED, Drawing
-from cclab.plan import short_key, text
+from cclab.drawing.sheet import alone
+from cclab.drawing.style import MUTED
+from cclab.plan import in_words, short_key, text
 from cclab.report.quantities import named
 
 if TYPE_CHECKING:
+    from cclab.drawing.style import Drawing
     from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
 
@@ -46,7 +49,7 @@ def draw(results: Results) -> Drawing | None:
         return None
     curves: dict[tuple[str, str], list[tuple[float, Estimate]]] = {}
     for point in points:
-        others = [f"{short_key(k)} = {text(v)}" for k, v in point.params.items() if k != axis]
+        others = in_words({key: value for key, value in point.params.items() if key != axis})
         first = results.summary_of(point).flows[0]
         if first.share is not None:
             x = _number(point.params[axis])
@@ -55,33 +58,19 @@ def draw(results: Results) -> Drawing | None:
         return None
     variants = {variant for _, variant in curves}
     looks = Looks(lent([variants]))
-    figure = Drawing(figsize=(6.4, 3.2), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = alone((6.4, 3.2))
     axes.axhline(1 / max(flows), color=MUTED, linewidth=0.9, linestyle=":")
     for (label, variant), curve in curves.items():
         style = looks.of(label, variant)
         curve.sort(key=lambda pair: pair[0])
-        xs = [x for x, _ in curve]
-        bands = [(e.low, e.high) for _, e in curve if e.low is not None and e.high is not None]
-        if len(bands) == len(curve):
-            lows, highs = zip(*bands, strict=True)
-            axes.fill_between(xs, lows, highs, color=style.colour, alpha=0.2, linewidth=0)
-        axes.plot(
-            xs,
-            [estimate.mean for _, estimate in curve],
-            color=style.colour,
-            linestyle=style.dash,
-            marker=style.marker,
-            markersize=3,
-            label=label or None,
-        )
+        band(axes, curve, style.colour)
+        xs, means = zip(*((x, estimate.mean) for x, estimate in curve), strict=True)
+        axes.plot(xs, means, **settings(style, label=label or None))
     axes.set_ylim(0, 1)
     axes.margins(x=0.02)
     axes.set_xlabel(f"{short_key(axis)} ({unit})" if unit else short_key(axis))
     axes.set_ylabel(f"share of {named(first.name, variants.pop() if len(variants) == 1 else '')}")
-    handles, _ = axes.get_legend_handles_labels()
-    if handles:
-        legend.above(figure, handles)
+    legend.above(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 

@@ -7,13 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab.drawing.style import Drawing
+from cclab.drawing.sheet import sheet
+from cclab.drawing.ticks import slanted
 from cclab.plan import short_key, text
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import at_most
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+    from cclab.drawing.sheet import Sheet
     from cclab.measure.points import Point
     from cclab.measure.results import Results
 
@@ -21,6 +21,7 @@ MOST_PANELS = 12
 MOST_SLOTS = 150
 _COLUMNS = 4
 _LONGEST_LABEL = 14
+_HEIGHT_IN = 2.3
 
 _LABEL_ROOM_IN = 0.24
 """Along the axis for a slanted label of a slot; closer ones run into each other."""
@@ -63,37 +64,28 @@ class Layout:
         room = self._width(lanes) / self.columns - _AROUND_AXES_IN
         return math.ceil(len(self.slots) * _LABEL_ROOM_IN / room)
 
-    def frame(self, height: float = 2.3, lanes: int = 1) -> tuple[Drawing, list[Axes]]:
-        """An empty figure with labelled axes; one per panel.
+    def frame(self, up: str, lanes: int) -> Sheet:
+        """An empty figure with labelled axes, the vertical ones as `up` says.
 
         Each slot of the axis has room for `lanes` points side by side.
         """
         count = len(self.panels)
-        columns = self.columns
-        rows = math.ceil(count / columns)
-        figure = Drawing(figsize=(self._width(lanes), height * rows + 0.5), layout="constrained")
-        cells: list[Axes] = []
+        rows = math.ceil(count / self.columns)
+        made = sheet((self._width(lanes), _HEIGHT_IN * rows + 0.5), count, self.columns)
         every = self.labelled_every(lanes)
         long = max(len(s) for s in self.slots) > _LONGEST_LABEL or len(self.slots) > 6
-        for panel, title in enumerate(self.panels):
-            first = cells[0] if cells else None
-            axes = figure.add_subplot(rows, columns, panel + 1, sharex=first, sharey=first)
+        for axes, title in zip(made.panels, self.panels, strict=True):
             axes.set_xlim(-0.5, len(self.slots) - 0.5)
             axes.set_xticks(range(0, len(self.slots), every), self.slots[::every])
             if not any(self.slots):  # Nothing is swept.
                 axes.set_xticks([])
             if long:
-                axes.tick_params(axis="x", labelrotation=35)
-                for label in axes.get_xticklabels():
-                    label.set_horizontalalignment("right")
+                slanted(axes, 35)
             axes.grid(visible=False, axis="x")
-            axes.tick_params(labelbottom=panel + columns >= count, labelleft=panel % columns == 0)
-            if panel + columns >= count:
-                axes.set_xlabel(self.axis)
             if count > 1:
                 axes.set_title(title, fontsize=7.5)
-            cells.append(axes)
-        return figure, cells
+        made.label(self.axis, up)
+        return made
 
 
 def layout(results: Results, least: int = 2) -> Layout | None:
@@ -118,11 +110,7 @@ def layout(results: Results, least: int = 2) -> Layout | None:
     panels = math.prod(len(values[k]) for k in rows)
     row = not product or not others or panels > MOST_PANELS
     slots = len(points) if row else len(values[others[-1]])
-    if slots > MOST_SLOTS:
-        raise TooMuchError(
-            f"it would have {slots:,} places in a row, and {MOST_SLOTS} is the most that can be "
-            "read"
-        )
+    at_most(MOST_SLOTS, slots, "it would have {} places in a row", "read")
     if row:
         labels = [p.short_label for p in points]
         places = [Place(p, 0, i, "") for i, p in enumerate(points)]

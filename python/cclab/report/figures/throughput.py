@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from cclab import units
+from cclab.drawing.legend import entry
 from cclab.drawing.style import MUTED
 from cclab.report.figures import expectation
 from cclab.report.figures.crossed import crossed, rate_bps
@@ -51,17 +51,17 @@ def draw(results: Results) -> Drawing | None:
         for own, levels in zip(series, expected, strict=True)
     ]
     unit, name = units.rate(max(reaches))
-    figure, cells = grid(len(shown), height=2.5)
+    sheet = grid(len(shown), height=2.5)
     drawn: set[str] = set()
     above = False
-    of_panels = zip(cells[0], shown, series, expected, reaches, strict=True)
+    of_panels = zip(sheet.panels, shown, series, expected, reaches, strict=True)
     for axes, panel, own, levels, reach in of_panels:
         draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
         drawn |= {expectation.drawn(axes, None, 0, bps / unit, reach / unit) for bps in levels}
         above |= _mark_above(axes, panel, own, unit)
     more = expectation.handles(drawn, linestyle="--")
-    more += [Line2D([], [], label="rate of the link: above it, bytes of a repair", **_RATE)] * above
-    return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
+    more += [entry("rate of the link: above it, bytes of a repair", **_RATE)] * above
+    return finish(sheet, shown, [f"throughput ({name})"], more=more)
 
 
 def _expected(panel: Panel) -> list[float]:

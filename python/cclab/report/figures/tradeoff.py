@@ -11,11 +11,11 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 
 from cclab.drawing import legend
+from cclab.drawing.marks import mark, note
 from cclab.drawing.palette import Looks
-from cclab.drawing.style import MUTED
 from cclab.errors import InputError
 from cclab.metrics import kind
-from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.asked import OF_VARIANTS, at_most, divided
 from cclab.report.figures.facets import facets
 from cclab.report.quantities import (
     Quantity,
@@ -25,7 +25,7 @@ from cclab.report.quantities import (
     transfers_only,
     variants_of,
 )
-from cclab.report.swept import axes_of, axis_called, beside
+from cclab.report.swept import beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,19 +86,11 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if asked.metrics and len(asked.metrics) != 2:
         raise InputError(f"tradeoff takes two metrics, X,Y, such as {','.join(_DEFAULT)}")
     across, up = (called(results, name) for name in asked.metrics or _natural(results))
-    axes = axes_of([point.params for point in results.plan.points])
-    apart = [axis for axis in axes if axis.of_variants]
-    if asked.axes:
-        apart = [axis_called(axes, pattern) for pattern in asked.axes]
-    over = [axis for axis in axes if axis not in apart]
+    apart, over = divided(results, asked)
     panels = facets(over)
     together = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
     most = len(together) * max(len(across), len(up))
-    if most > MOST_CLOUDS:
-        raise TooMuchError(
-            f"a panel would have {most:,} marks of flows, and {MOST_CLOUDS} is the most that can "
-            "be told apart; keep some values of the swept variants (--where KEY=VALUE,...)"
-        )
+    at_most(MOST_CLOUDS, most, "a panel would have {} marks of flows", "told apart", OF_VARIANTS)
     clouds: list[list[Cloud]] = [[] for _ in range(panels.count)]
     looks = Looks(lent_in(results))
     for point in results.points:
@@ -108,34 +100,34 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if not any(clouds):
         return None
     size = 4.2 if panels.count == 1 else 2.7
-    figure, cells = panels.frame(size, 0.78 * size, one_x=False)
+    sheet = panels.frame(size, 0.78 * size, one_x=False)
     furthest = max(float(np.abs(cloud.x).max()) for own in clouds for cloud in own)
     highest = max(float(np.abs(cloud.y).max()) for own in clouds for cloud in own)
     scales = across[0].unit(furthest)[0], up[0].unit(highest)[0]
     falls, sinks = across[0].less_is_better, up[0].less_is_better
     handles: dict[str, Line2D] = {}
-    for axes_, own in zip(cells, clouds, strict=True):
-        axes_.margins(0.12)
+    for axes, own in zip(sheet.panels, clouds, strict=True):
+        axes.margins(0.12)
         for cloud in own:
-            handles.setdefault(cloud.label, _mark(axes_, cloud, *scales))
-    cells[0].set_ylim(_spanned(cells[0].get_ylim(), _least(clouds, "y")))
+            handles.setdefault(cloud.label, _mark(axes, cloud, *scales))
+    first = sheet.panels[0]
+    first.set_ylim(_spanned(first.get_ylim(), _least(clouds, "y")))
     if sinks:
-        cells[0].invert_yaxis()
-    for number, (axes_, own) in enumerate(zip(cells, clouds, strict=True)):
-        axes_.set_xlim(_spanned(axes_.get_xlim(), _least([own], "x")))
-        axes_.xaxis.set_major_locator(MaxNLocator(5))
+        first.invert_yaxis()
+    for axes, own in zip(sheet.panels, clouds, strict=True):
+        axes.set_xlim(_spanned(axes.get_xlim(), _least([own], "x")))
+        axes.xaxis.set_major_locator(MaxNLocator(5))
         if falls:
-            axes_.invert_xaxis()
-        if panels.at_bottom(number):
-            axes_.set_xlabel(across[0].label(furthest) + (", less is better →" if falls else ""))
-        if number % panels.columns == 0:
-            axes_.set_ylabel(up[0].label(highest) + (", less is better →" if sinks else ""))
+            axes.invert_xaxis()
+    sheet.label(
+        across[0].label(furthest) + (", less is better →" if falls else ""),
+        up[0].label(highest) + (", less is better →" if sinks else ""),
+    )
     running = _running(results) if up[0].metric == "fct_s" else 0
     if running:
-        note = f"without {running:,} transfers that did not end"
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=MUTED)
-    legend.above(figure, list(handles.values()))
-    return figure
+        note(sheet.figure, f"without {running:,} transfers that did not end")
+    legend.above(sheet.figure, list(handles.values()))
+    return sheet.figure
 
 
 def _natural(results: Results) -> tuple[str, str]:
@@ -225,19 +217,8 @@ def _mark(axes: Axes, cloud: Cloud, x_unit: float, y_unit: float) -> Line2D:
         sure = ellipse(x, y, deviations=deviations_of_confidence(len(x)))
         sure.set(facecolor=(style.colour, 0.16), edgecolor=(style.colour, 0.9), linewidth=0.9)
         axes.add_patch(sure)
-    (mark,) = axes.plot(
-        x.mean(),
-        y.mean(),
-        linestyle="none",
-        marker=style.marker,
-        markersize=6,
-        color=style.colour,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        zorder=4,
-        label=cloud.label,
-    )
-    return mark
+    more = {"markeredgewidth": 0.6, "zorder": 4, "label": cloud.label}
+    return mark(axes, x.mean(), y.mean(), style, 6, **more)
 
 
 def ellipse(x: np.ndarray, y: np.ndarray, deviations: float = 1.0) -> Ellipse:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from cclab.drawing.style import Drawing, styled
-from cclab.drawing.ticks import settled
+from cclab.drawing.ticks import finished
 from cclab.reproduction.figures import over_sweep, over_time
 
 if TYPE_CHECKING:
+    from cclab.drawing.style import Drawing
     from cclab.measure.results import Results
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import FigureOf
@@ -36,12 +37,12 @@ def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -
     over time each has its own. Empty if nothing was run."""
     if not measured:
         return []
-    with styled():
-        if figure.kind in ("lines", "bars"):
-            made = [(tuple(measured), over_sweep.draw(published, figure, measured))]
-        else:
-            made = [((b,), over_time.draw(figure, results)) for b, results in measured.items()]
-        for _, drawing in made:
-            if drawing is not None:
-                settled(drawing)
+    if figure.kind in ("lines", "bars"):
+        every = finished(lambda: over_sweep.draw(published, figure, measured))
+        made = [(tuple(measured), every)]
+    else:
+        made = [
+            ((backend,), finished(partial(over_time.draw, figure, results)))
+            for backend, results in measured.items()
+        ]
     return [Drawn(figure, backends, drawing) for backends, drawing in made if drawing is not None]

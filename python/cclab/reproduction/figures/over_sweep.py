@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from cclab.drawing.legend import above
+from cclab.drawing.legend import above, entry
+from cclab.drawing.marks import band, settings, whisker
 from cclab.drawing.palette import LOOKS, Look, lent, look
-from cclab.drawing.style import INK, Drawing
+from cclab.drawing.sheet import sheet
+from cclab.drawing.style import INK
+from cclab.drawing.ticks import slanted
 from cclab.measure.stats import estimate
-from cclab.plan import short_key, text
+from cclab.plan import in_words, short_key, text
 from cclab.reproduction import judge, points, printed
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from cclab.drawing.style import Drawing
     from cclab.measure.points import Point
     from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
@@ -108,7 +111,7 @@ def _flows(figure: FigureOf, point: Point) -> list[str]:
 
 
 def _label(figure: FigureOf, point: Point, flow: str) -> Label:
-    panel = ", ".join(f"{short_key(k)} = {text(point.params[k])}" for k in figure.panels)
+    panel = ", ".join(in_words({key: point.params[key] for key in figure.panels}))
     several = "flow" in figure.series
     words = [flow] if several else []
     words += [text(point.params[k]) for k in figure.series if k != "flow"]
@@ -169,27 +172,15 @@ class _Sheet:
         if self.figure.kind == "bars" and across == 1:
             bars = len(self.axis.values) * len(self.series) * len(self.backends)
             width = min(11.0, max(width, 1.2 + 0.16 * bars))
-        drawing = Drawing(
-            figsize=(width, (3.0 if across == 1 else 2.4) * down), layout="constrained"
-        )
-        cells: list[Axes] = []
-        for index, panel in enumerate(self.panels):
-            first = cells[0] if cells else None
-            axes = drawing.add_subplot(down, across, index + 1, sharex=first, sharey=first)
-            cells.append(axes)
-            axes.tick_params(labelleft=index % across == 0)
+        made = sheet((width, (3.0 if across == 1 else 2.4) * down), len(self.panels), across)
+        for axes, panel in zip(made.panels, self.panels, strict=True):
             if panel:
                 axes.set_title(panel, fontsize=7.5)
             self._panel(axes, panel)
-            if index % across == 0:
-                axes.set_ylabel(self.figure.ylabel or self.figure.y)
-            if index + across >= len(self.panels):
-                axes.set_xlabel(self.figure.xlabel or self.axis.label)
-            else:
-                axes.tick_params(labelbottom=False)
-        self._scales(cells[0])
-        above(drawing, self._legend())
-        return drawing
+        made.label(self.figure.xlabel or self.axis.label, self.figure.ylabel or self.figure.y)
+        self._scales(made.panels[0])
+        above(made.figure, self._legend())
+        return made.figure
 
     def _panel(self, axes: Axes, panel: str) -> None:
         for (label, backend), series in self.by_label.items():
@@ -204,9 +195,7 @@ class _Sheet:
             axes.grid(visible=False, axis="x")
             axes.set_xlim(-0.6, len(self.axis.values) - 0.4)
             if sum(len(text(v)) for v in self.axis.values) > 36:
-                axes.tick_params(axis="x", labelrotation=35)
-                for tick in axes.get_xticklabels():
-                    tick.set_horizontalalignment("right")
+                slanted(axes, 35)
 
     def _dash(self, backend: str, style: Look) -> Any:
         """The backend's where there are several, else the variant's: kin share a colour."""
@@ -223,7 +212,7 @@ class _Sheet:
                 at + shift, value.mean, 0.92 * step, color="white" if hatch else style.colour,
                 edgecolor=style.colour, hatch=hatch, linewidth=0.6,
             )  # fmt: skip
-            _whisker(axes, at + shift, value, INK)
+            whisker(axes, at + shift, value, color=INK, linewidth=0.9, zorder=3)
         for at, values in series.printed.items():
             # Over the bars of every backend: the printed number is of none of them.
             middle = shift + (len(self.backends) - 1) / 2 * step
@@ -249,15 +238,7 @@ class _Sheet:
             for name in self.series:
                 style = self.looks[name]
                 handles.append(
-                    Line2D(
-                        [],
-                        [],
-                        color=style.colour,
-                        marker=style.marker,
-                        markersize=4,
-                        label=name,
-                        linestyle=self._dash(self.backends[0], style),
-                    )
+                    entry(name, style, linestyle=self._dash(self.backends[0], style))
                     if self.figure.kind == "lines"
                     else Patch(facecolor=style.colour, label=name)
                 )
@@ -265,7 +246,7 @@ class _Sheet:
             for backend in self.backends:
                 first = backend == self.backends[0]
                 handles.append(
-                    Line2D([], [], color=INK, linestyle=_DASHES[backend], label=backend)
+                    entry(backend, color=INK, linestyle=_DASHES[backend])
                     if self.figure.kind == "lines"
                     else Patch(
                         facecolor=INK if first else "white",
@@ -275,7 +256,7 @@ class _Sheet:
                     )
                 )
         if any(series.printed for series in self.by_label.values()):
-            handles.append(Line2D([], [], label="published", color=INK, **_PRINTED))
+            handles.append(entry("published", color=INK, **_PRINTED))
         return handles
 
 
@@ -289,23 +270,13 @@ _PRINTED: dict[str, Any] = {
 
 
 def _line(axes: Axes, series: Series, style: Look, dash: Any) -> None:
-    x = sorted(series.ours)
-    values = [series.ours[at] for at in x]
-    axes.plot(
-        x, [v.mean for v in values], color=style.colour, linestyle=dash, marker=style.marker,
-        markersize=3.2, markeredgecolor="white", markeredgewidth=0.4,
-    )  # fmt: skip
-    low = [v.mean if v.low is None else v.low for v in values]
-    high = [v.mean if v.high is None else v.high for v in values]
-    axes.fill_between(x, low, high, color=style.colour, alpha=0.18, linewidth=0)
+    points = sorted(series.ours.items(), key=lambda pair: pair[0])
+    look = settings(style, 3.2, linestyle=dash, markeredgewidth=0.4)
+    axes.plot([x for x, _ in points], [value.mean for _, value in points], **look)
+    band(axes, points, style.colour)
     for at, printed_values in series.printed.items():
         _points(axes, [at] * len(printed_values), printed_values, style)
 
 
 def _points(axes: Axes, x: list[float], y: list[float], style: Look) -> None:
     axes.plot(x, y, **_PRINTED, markeredgecolor=style.colour, zorder=4)
-
-
-def _whisker(axes: Axes, x: float, value: Estimate, colour: str) -> None:
-    if value.low is not None and value.high is not None:
-        axes.plot([x, x], [value.low, value.high], color=colour, linewidth=0.9, zorder=3)

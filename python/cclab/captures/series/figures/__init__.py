@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab.captures.series.figures import across, curves, time_sequence
-from cclab.drawing.style import styled, svg
-from cclab.drawing.ticks import settled
+from cclab.drawing.kind import Kind
+from cclab.drawing.style import svg
+from cclab.drawing.ticks import finished
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cclab.captures.series.figures.curves import Between
     from cclab.captures.series.flows import Flows
     from cclab.captures.series.tables import Direction
@@ -23,66 +21,24 @@ __all__ = [
     "ACROSS",
     "FIGURES",
     "TALKS",
-    "Across",
-    "Kind",
-    "OfTalk",
     "figure",
     "figure_of_talk",
     "svg",
 ]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of figure of one direction of a connection; named like its series."""
-
-    name: str
-    title: str
-    """What it shows, as a heading."""
-    caption: str
-    """How to read it."""
-    draw: Callable[[Direction, Between], Drawing | None]
-    """Makes it, of a stretch of time; None where there is nothing to show."""
-
-
-@dataclass(frozen=True)
-class Across:
-    """A kind of figure across flows; named like its series."""
-
-    name: str
-    title: str
-    """What it shows, as a heading."""
-    caption: str
-    """How to read it."""
-    draw: Callable[[Flows], Drawing | None]
-    """Makes it; None where there is nothing to show."""
-
-
-@dataclass(frozen=True)
-class OfTalk:
-    """A kind of figure of one direction of a conversation over UDP; named like its series."""
-
-    name: str
-    title: str
-    """What it shows, as a heading."""
-    caption: str
-    """How to read it."""
-    draw: Callable[[Talk, Between], Drawing | None]
-    """Makes it, of a stretch of time; None where there is nothing to show."""
-
-
-FIGURES: tuple[Kind, ...] = (
+FIGURES: tuple[Kind[[Direction, Between]], ...] = (
     Kind("time-sequence", time_sequence.TITLE, time_sequence.CAPTION, time_sequence.draw),
-    *(Kind(*curve) for curve in curves.CURVES),
+    *curves.CURVES,
 )
-"""Every kind of a direction, in the order of a page."""
+"""Every kind of a direction of a connection, in the order of a page; named like its series."""
 
-TALKS: tuple[OfTalk, ...] = tuple(OfTalk(*curve) for curve in curves.TALKS)
-"""Every kind of a direction of a conversation."""
+TALKS = curves.TALKS
+"""Every kind of a direction of a conversation over UDP."""
 
-ACROSS: tuple[Across, ...] = (
-    Across("share", across.SHARE, across.SHARE_CAPTION, across.share),
-    Across("jain", across.JAIN, across.JAIN_CAPTION, across.fairness),
+ACROSS: tuple[Kind[[Flows]], ...] = (
+    Kind("share", across.SHARE, across.SHARE_CAPTION, across.share),
+    Kind("jain", across.JAIN, across.JAIN_CAPTION, across.fairness),
 )
 """Every kind across flows."""
 
@@ -108,15 +64,13 @@ def figure(
             raise InputError(f"{name} is across all flows: leave the connection out")
         if between is not None:
             raise InputError(f"{name} is of the whole capture: leave between out")
-        with styled():
-            return laid_out(over.draw(flows))
+        return finished(lambda: over.draw(flows))
     if kind is None:
         known = ", ".join([k.name for k in FIGURES] + [k.name for k in ACROSS])
         raise InputError(f"no figure called {name!r}; the figures are {known}")
     if connection is None:
         raise InputError(f"{name} is of one connection: which?")
-    if between is not None and not between[0] < between[1]:
-        raise InputError(f"between is {between[0]} and {between[1]} s; it must end after it begins")
+    _check(between)
     return drawn(kind, flows.tables.direction(connection, sender), between)
 
 
@@ -126,18 +80,17 @@ def figure_of_talk(talk: Talk, name: str, between: Between = None) -> Drawing | 
     if kind is None:
         known = ", ".join(k.name for k in TALKS)
         raise InputError(f"no figure called {name!r} of a conversation; the figures are {known}")
+    _check(between)
+    return finished(lambda: kind.draw(talk, between))
+
+
+def drawn(
+    kind: Kind[[Direction, Between]], direction: Direction, between: Between = None
+) -> Drawing | None:
+    """The figure of `kind` of `direction`; None where there is nothing to show."""
+    return finished(lambda: kind.draw(direction, between))
+
+
+def _check(between: Between) -> None:
     if between is not None and not between[0] < between[1]:
         raise InputError(f"between is {between[0]} and {between[1]} s; it must end after it begins")
-    with styled():
-        return laid_out(kind.draw(talk, between))
-
-
-def drawn(kind: Kind, direction: Direction, between: Between = None) -> Drawing | None:
-    """The figure of `kind` of `direction`; None where there is nothing to show."""
-    with styled():
-        return laid_out(kind.draw(direction, between))
-
-
-def laid_out(made: Drawing | None) -> Drawing | None:
-    """The figure, laid out for good."""
-    return None if made is None else settled(made)

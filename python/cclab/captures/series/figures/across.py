@@ -15,6 +15,7 @@ from cclab.captures.series.across import across
 from cclab.captures.series.flows import named
 from cclab.drawing.legend import above
 from cclab.drawing.palette import LOOKS
+from cclab.drawing.sheet import alone
 from cclab.drawing.style import FAINT, MUTED, Drawing
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ def share(flows: Flows) -> Drawing | None:
         return None
     names, bits = stacked(sums)
     unit, name = units.rate(float(bits.sum(axis=0).max()))
-    figure = Drawing(figsize=_SIZE_IN, layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = alone(_SIZE_IN)
     edges = np.arange(sums.bins + 1) * sums.bin_s
     floor = np.zeros(sums.bins + 1)
     handles = []

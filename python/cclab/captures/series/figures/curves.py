@@ -6,32 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib.lines import Line2D
 
 from cclab import units
-from cclab.captures.series import inter_arrival, outstanding, rtt, thin, throughput, window
-from cclab.captures.series.looks import WINDOW
+from cclab.captures.series import inter_arrival, outstanding, rtt, throughput, window
+from cclab.captures.series.looks import DASHED, WINDOW
+from cclab.drawing import thin
+from cclab.drawing.kind import Kind
 from cclab.drawing.legend import above
-from cclab.drawing.palette import LOOKS
-from cclab.drawing.style import Drawing
+from cclab.drawing.palette import BLUE, GREEN, VERMILLION
+from cclab.drawing.sheet import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from cclab.captures.series.tables import Direction
     from cclab.captures.series.talks import Talk
+    from cclab.drawing.style import Drawing
 
 Between = tuple[float, float] | None
 """The seconds from which and to which a figure shows something; None is all of it."""
 
 _ACROSS, _UP = 1600, 400
-_SIZE_IN = (9.0, 3.0)
+_WIDTH_IN, _HEIGHT_IN = 9.0, 3.0
 
-BLUE, VERMILLION = LOOKS["cubic"].colour, LOOKS["reno"].colour
-AMBER, GREEN = WINDOW.colour, LOOKS["bbr"].colour
-_DASHED: tuple[float, tuple[float, ...]] = (0, (4.0, 1.4))
+AMBER = WINDOW.colour
 
 
 def _outstanding(direction: Direction, between: Between = None) -> Drawing | None:
@@ -40,17 +39,12 @@ def _outstanding(direction: Direction, between: Between = None) -> Drawing | Non
         return None
     most = _most(frame, "outstanding_bytes", "window_bytes")
     unit, name = units.size(most)
-    figure, axes = _frame(direction, between, f"bytes ({name})")
+    figure, axes = frame_of(direction, between, f"bytes ({name})")
     steps = {"drawstyle": "steps-post"}
-    _line(axes, frame, "window_bytes", unit, color=AMBER, linestyle=_DASHED, **steps)
-    _line(axes, frame, "outstanding_bytes", unit, color=BLUE, linewidth=1.0, **steps)
-    above(
-        figure,
-        [
-            Line2D([], [], color=BLUE, label="in flight"),
-            Line2D([], [], color=AMBER, linestyle=_DASHED, label="receiver's window"),
-        ],
-    )
+    edge = {"color": AMBER, "linestyle": DASHED, "label": "receiver's window", **steps}
+    window = _line(axes, frame, "window_bytes", unit, **edge)
+    flying = {"color": BLUE, "linewidth": 1.0, "label": "in flight", **steps}
+    above(figure, [_line(axes, frame, "outstanding_bytes", unit, **flying), window])
     return figure
 
 
@@ -59,7 +53,7 @@ def _window(direction: Direction, between: Between = None) -> Drawing | None:
     if frame.is_empty():
         return None
     unit, name = units.size(_most(frame, "window_bytes"))
-    figure, axes = _frame(direction, between, f"window ({name})")
+    figure, axes = frame_of(direction, between, f"window ({name})")
     _line(axes, frame, "window_bytes", unit, color=AMBER, drawstyle="steps-post")
     return figure
 
@@ -69,21 +63,24 @@ def _throughput(direction: Direction, between: Between = None) -> Drawing | None
         return None
     frame = within(throughput.compute(direction), between)
     unit, name = units.rate(_most(frame, "sent_bps"))
-    figure, axes = _frame(direction, between, f"rate ({name})")
+    figure, axes = frame_of(direction, between, f"rate ({name})")
     steps = {"drawstyle": "steps-post"}
-    _line(axes, frame, "sent_bps", unit, color=VERMILLION, linewidth=0.8, **steps)
-    _line(axes, frame, "throughput_bps", unit, color=BLUE, linewidth=1.1, **steps)
-    _line(axes, frame, "mean_bps", unit, color=GREEN, linestyle=_DASHED)
-    length = 1e3 * frame["bin_s"][0]
-    above(
-        figure,
-        [
-            Line2D([], [], color=BLUE, label=f"unique bytes, in {length:g} ms"),
-            Line2D([], [], color=VERMILLION, linewidth=0.8, label="with repeated bytes"),
-            Line2D([], [], color=GREEN, linestyle=_DASHED, label="mean so far"),
-        ],
-    )
+    repeated = {"color": VERMILLION, "linewidth": 0.8, "label": "with repeated bytes", **steps}
+    sent = _line(axes, frame, "sent_bps", unit, **repeated)
+    unique, mean = _rates(axes, frame, unit, "unique bytes")
+    above(figure, [unique, sent, mean])
     return figure
+
+
+def _rates(axes: Axes, frame: pl.DataFrame, unit: float, what: str) -> list[Line2D]:
+    """Draws the rate of `what` in bins of time, and its mean so far."""
+    told = f"{what}, in {1e3 * frame['bin_s'][0]:g} ms"
+    binned = {"color": BLUE, "linewidth": 1.1, "drawstyle": "steps-post", "label": told}
+    mean = {"color": GREEN, "linestyle": DASHED, "label": "mean so far"}
+    return [
+        _line(axes, frame, "throughput_bps", unit, **binned),
+        _line(axes, frame, "mean_bps", unit, **mean),
+    ]
 
 
 def _rtt(direction: Direction, between: Between = None) -> Drawing | None:
@@ -91,7 +88,7 @@ def _rtt(direction: Direction, between: Between = None) -> Drawing | None:
     if frame.is_empty():
         return None
     unit, name = units.time(_most(frame, "rtt_s"))
-    figure, axes = _frame(direction, between, f"RTT ({name})")
+    figure, axes = frame_of(direction, between, f"RTT ({name})")
     _dots(axes, frame["time_s"].to_numpy(), frame["rtt_s"].to_numpy(), unit)
     axes.set_ylim(bottom=0)
     return figure
@@ -101,7 +98,7 @@ def _inter_arrival(direction: Direction | Talk, between: Between = None) -> Draw
     frame = within(inter_arrival.compute(direction), between, early=False)
     if frame.is_empty():
         return None
-    figure, axes = _frame(direction, between, "time since the packet before (s)")
+    figure, axes = frame_of(direction, between, "time since the packet before (s)")
     gap = frame["gap_s"].to_numpy()
     positive = gap[gap > 0]
     # Packets that were captured in the same instant lie on the lowest line.
@@ -117,17 +114,8 @@ def _inter_arrival(direction: Direction | Talk, between: Between = None) -> Draw
 def _talk_throughput(talk: Talk, between: Between = None) -> Drawing | None:
     frame = within(talk.throughput(), between)
     unit, name = units.rate(_most(frame, "throughput_bps"))
-    figure, axes = _frame(talk, between, f"rate ({name})")
-    _line(axes, frame, "throughput_bps", unit, color=BLUE, linewidth=1.1, drawstyle="steps-post")
-    _line(axes, frame, "mean_bps", unit, color=GREEN, linestyle=_DASHED)
-    length = 1e3 * frame["bin_s"][0]
-    above(
-        figure,
-        [
-            Line2D([], [], color=BLUE, label=f"payload, in {length:g} ms"),
-            Line2D([], [], color=GREEN, linestyle=_DASHED, label="mean so far"),
-        ],
-    )
+    figure, axes = frame_of(talk, between, f"rate ({name})")
+    above(figure, _rates(axes, frame, unit, "payload"))
     return figure
 
 
@@ -135,7 +123,7 @@ def _talk_size(talk: Talk, between: Between = None) -> Drawing | None:
     frame = within(talk.size(), between, early=False)
     if frame.is_empty():
         return None
-    figure, axes = _frame(talk, between, "payload (bytes)")
+    figure, axes = frame_of(talk, between, "payload (bytes)")
     _dots(axes, frame["time_s"].to_numpy(), frame["payload_bytes"].to_numpy(), 1.0)
     axes.set_ylim(bottom=0)
     return figure
@@ -150,30 +138,30 @@ _DOT: dict[str, Any] = {
     "alpha": 0.7,
 }
 
-CURVES: tuple[tuple[str, str, str, Callable[[Direction, Between], Drawing | None]], ...] = (
-    (
+CURVES: tuple[Kind[[Direction, Between]], ...] = (
+    Kind(
         "outstanding",
         "Outstanding data",
         "Payload sent and not acknowledged, beside the window that the receiver advertises. Where "
         "they meet, the receiver holds the sender back.",
         _outstanding,
     ),
-    ("window", "Advertised window", "The receiver's window, scaled.", _window),
-    (
+    Kind("window", "Advertised window", "The receiver's window, scaled.", _window),
+    Kind(
         "throughput",
         "Throughput",
         "Payload in bins of time, each byte counted once, and with repeated bytes; dashed, the "
         "mean since the connection's first packet.",
         _throughput,
     ),
-    (
+    Kind(
         "rtt",
         "Round-trip time",
         "From the capture point to the receiver and back; segments that were sent more than once "
         "give no sample.",
         _rtt,
     ),
-    (
+    Kind(
         "inter-arrival",
         "Time between packets",
         "Of this direction, at the point of capture, on a logarithmic scale; those of one instant "
@@ -181,23 +169,23 @@ CURVES: tuple[tuple[str, str, str, Callable[[Direction, Between], Drawing | None
         _inter_arrival,
     ),
 )
-"""Name, title, caption and function of each."""
+"""Those of a direction of a connection."""
 
-TALKS: tuple[tuple[str, str, str, Callable[[Talk, Between], Drawing | None]], ...] = (
-    (
+TALKS: tuple[Kind[[Talk, Between]], ...] = (
+    Kind(
         "throughput",
         "Throughput",
         "Payload of datagrams in bins of time; dashed, the mean since the conversation's first.",
         _talk_throughput,
     ),
-    (
+    Kind(
         "inter-arrival",
         "Time between datagrams",
         "Of this direction, at the point of capture, on a logarithmic scale; those of one instant "
         "lie on the lowest line.",
         _inter_arrival,
     ),
-    ("size", "Sizes of datagrams", "The payload of each.", _talk_size),
+    Kind("size", "Sizes of datagrams", "The payload of each.", _talk_size),
 )
 """Those of a direction of a conversation over UDP."""
 
@@ -210,9 +198,11 @@ def within(frame: pl.DataFrame, between: Between, *, early: bool = True) -> pl.D
     return pl.concat([before, frame.filter(pl.col("time_s").is_between(*between))])
 
 
-def _frame(direction: Direction | Talk, between: Between, ylabel: str) -> tuple[Drawing, Axes]:
-    figure = Drawing(figsize=_SIZE_IN, layout="constrained")
-    axes = figure.add_subplot()
+def frame_of(
+    direction: Direction | Talk, between: Between, ylabel: str, height: float = _HEIGHT_IN
+) -> tuple[Drawing, Axes]:
+    """An empty figure over time of a direction, or of a stretch of its time."""
+    figure, axes = alone((_WIDTH_IN, height))
     axes.set_xlabel("time (s)")
     axes.set_ylabel(ylabel)
     axes.margins(x=0.01)
@@ -222,12 +212,13 @@ def _frame(direction: Direction | Talk, between: Between, ylabel: str) -> tuple[
     return figure, axes
 
 
-def _line(axes: Axes, frame: pl.DataFrame, column: str, unit: float, **style: Any) -> None:
+def _line(axes: Axes, frame: pl.DataFrame, column: str, unit: float, **style: Any) -> Line2D:
     known = frame.select("time_s", column).drop_nulls()
     x, y = known["time_s"].to_numpy(), known[column].to_numpy()
     kept = thin.line(x, y, _ACROSS)
-    axes.plot(x[kept], y[kept] / unit, **style)
+    (drawn,) = axes.plot(x[kept], y[kept] / unit, **style)
     axes.set_ylim(bottom=0)
+    return drawn
 
 
 def _dots(axes: Axes, x: np.ndarray, y: np.ndarray, unit: float) -> None:

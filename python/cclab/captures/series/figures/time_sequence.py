@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.collections import LineCollection
-from matplotlib.lines import Line2D
 
 from cclab import units
-from cclab.captures.series import thin, time_sequence
-from cclab.captures.series.looks import ACK, LOOKS, WINDOW
-from cclab.drawing.legend import above
-from cclab.drawing.style import Drawing
+from cclab.captures.series import time_sequence
+from cclab.captures.series.figures.curves import frame_of
+from cclab.captures.series.looks import ACK, DASHED, LOOKS, WINDOW
+from cclab.drawing import thin
+from cclab.drawing.legend import above, entry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from cclab.captures.series.figures.curves import Between
     from cclab.captures.series.looks import Look
     from cclab.captures.series.tables import Direction
+    from cclab.drawing.style import Drawing
 
 TITLE = "Time and sequence numbers"
 CAPTION = (
@@ -32,7 +34,7 @@ CAPTION = (
 
 _ACROSS, _UP = 1600, 800
 _ACKS, _EDGES = ("ack", "duplicate-ack"), ("window", "zero-window")
-_SIZE_IN = (9.0, 5.0)
+_HEIGHT_IN = 5.0
 
 
 def draw(direction: Direction, between: Between = None) -> Drawing | None:
@@ -45,16 +47,10 @@ def draw(direction: Direction, between: Between = None) -> Drawing | None:
     if rows.filter(pl.col("what").is_in(time_sequence.SENT)).is_empty():
         return None
     unit, name = units.size(float(max(1, _highest(rows))))
-    figure = Drawing(figsize=_SIZE_IN, layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = frame_of(direction, between, f"sequence number ({name})", _HEIGHT_IN)
+    axes.margins(y=0.03)
     handles = [h for h in (_stairs(axes, rows, WINDOW, unit), _stairs(axes, rows, ACK, unit)) if h]
     handles += [h for kind in LOOKS if (h := _marks(axes, rows, kind, unit)) is not None]
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel(f"sequence number ({name})")
-    axes.margins(x=0.01, y=0.03)
-    if between is not None:
-        axes.set_xlim(*between)
-    axes.set_title(direction.title)
     above(figure, handles)
     return figure
 
@@ -81,9 +77,9 @@ def _stairs(axes: Axes, rows: pl.DataFrame, which: Look, unit: float) -> Line2D 
     kept = thin.line(x, y, _ACROSS)
     style: dict[str, Any] = {"color": which.colour, "linewidth": 1.0}
     if which is WINDOW:
-        style["linestyle"] = (0, (4.0, 1.4))
+        style["linestyle"] = DASHED
     axes.plot(x[kept], y[kept] / unit, drawstyle="steps-post", **style)
-    return Line2D([], [], label=which.label, **style)
+    return entry(which.label, **style)
 
 
 def _marks(axes: Axes, rows: pl.DataFrame, kind: str, unit: float) -> Line2D | None:
@@ -108,9 +104,13 @@ def _marks(axes: Axes, rows: pl.DataFrame, kind: str, unit: float) -> Line2D | N
     if look.hollow:
         style["markerfacecolor"] = "none"
     if look.marker is None:
-        return Line2D(
-            [], [], linestyle="none", marker="|", markersize=8, color=look.colour, label=look.label
-        )
+        bar: dict[str, Any] = {
+            "linestyle": "none",
+            "marker": "|",
+            "markersize": 8,
+            "color": look.colour,
+        }
+        return entry(look.label, **bar)
     kept = thin.dots(x, high, _ACROSS, _UP)
     axes.plot(x[kept], high[kept] / unit, marker=look.marker, **style)
-    return Line2D([], [], marker=look.marker, label=look.label, **style)
+    return entry(look.label, marker=look.marker, **style)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from markupsafe import Markup
 
-from cclab import _core, units
+from cclab import pages, units
 from cclab.captures.series.across import across
 from cclab.captures.series.flows import shares
 from cclab.captures.series.page import data
 from cclab.captures.series.tables import endpoint, name_of
 from cclab.captures.series.talks import name_of as talk_name
 from cclab.captures.series.talks import spoken
-from cclab.pages import interactive, template, uplot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +64,20 @@ _TALK_HEADINGS = (
     ("began (s)", True),
     ("lasted (s)", True),
 )
-_Table = tuple[list[tuple[str, bool]], list[dict[str, Any]], str]
-"""Headings, and whether a column holds numbers; rows; what is not in them."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of directions."""
+
+    headings: list[str]
+    numeric: list[bool]
+    """Whether a column holds numbers."""
+    rows: list[tuple[str, list[str]]]
+    """The name of each direction with a series, and its cells."""
+    hidden: str
+    """What is not in them, in words."""
+
 
 _TOGETHER = {
     "whole": "from the first data to the last",
@@ -135,32 +145,22 @@ def html(
         "congested": _congested(document),
         "directions": directions,
     }
-    own = files("cclab.captures.series.page")
-    headings, rows, hidden = _rows(tables, chosen)
-    talk_headings, of_talks, hidden_talks = _talk_rows(talks, chosen)
-    return template("page.html.j2", "cclab.captures.series.page").render(
+    return pages.render(
+        __name__,
+        "page.html.j2",
         title=title,
         facts=_facts(document, tables, talks),
-        problems=document["problems"],
-        headings=headings,
-        rows=rows,
-        hidden=hidden,
-        talk_headings=talk_headings,
-        talks=of_talks,
-        hidden_talks=hidden_talks,
+        problems=[(p["code"], p["count"], "", p["message"]) for p in document["problems"]],
+        connections=_rows(tables, chosen),
+        talks=_talk_rows(talks, chosen),
         directions=directions,
         across=over,
         together=_together(document),
         congested=_congested(document),
         bin=f"{1e3 * sums.bin_s:g} ms",
         definitions=_WORDS,
-        version=_core.VERSION,
-        uplot=uplot.VERSION,
-        uplot_css=uplot.style(),
-        uplot_js=uplot.script(),
-        css=Markup((own / "page.css").read_text("utf-8")),
-        js=interactive.program(own, "layers.js", "drawing.js", "panel.js", "page.js"),
-        data=interactive.embedded(content),
+        data=content,
+        programs=("layers.js", "drawing.js", "panel.js", "page.js"),
     )
 
 
@@ -266,13 +266,12 @@ def _talk_rows(talks: Talks, chosen: set[str]) -> _Table:
         )
         for place, row in enumerate(rows)
     ]
-    headings = [(text.format(gap=gap, rtt=rtt), number) for text, number in _TALK_HEADINGS]
     own = {
         talk_name(row["conversation"], row["row"] % 2)
         for row in sent.select("conversation", "row").to_dicts()
     }
     hidden = _hidden(len(own), len(own & chosen), len(rows), "payload", "")
-    return headings, _tabled(headings, names, cells, chosen), hidden
+    return _tabled(_TALK_HEADINGS, {"gap": gap, "rtt": rtt}, names, cells, chosen, hidden)
 
 
 def _rows(tables: Tables, chosen: set[str]) -> _Table:
@@ -301,28 +300,26 @@ def _rows(tables: Tables, chosen: set[str]) -> _Table:
         )
         for place, row in enumerate(rows)
     ]
-    headings = [(text.format(rtt=rtt), number) for text, number in _HEADINGS]
     with_series = sum(name_of(*key) in chosen for key in carrying)
     hidden = _hidden(len(carrying), with_series, len(rows), "data", ": --connection N chooses")
     names = [name_of(*key) for key in shown]
-    return headings, _tabled(headings, names, cells, chosen), hidden
+    return _tabled(_HEADINGS, {"rtt": rtt}, names, cells, chosen, hidden)
 
 
 def _tabled(
-    headings: list[tuple[str, bool]],
+    headings: Sequence[tuple[str, bool]],
+    units_of: dict[str, str],
     names: list[str],
     cells: Sequence[tuple[str, ...]],
     chosen: set[str],
-) -> list[dict[str, Any]]:
-    """Rows as the page takes them: whose series it is, and cells with whether they are numbers."""
-    numbers = [number for _, number in headings[1:]]
-    return [
-        {
-            "name": name if name in chosen else "",
-            "cells": list(zip(own, numbers, strict=True)),
-        }
-        for name, own in zip(names, cells, strict=True)
+    hidden: str,
+) -> _Table:
+    """Rows under `headings`, in which the names of units are left open."""
+    rows = [
+        (name if name in chosen else "", list(own)) for name, own in zip(names, cells, strict=True)
     ]
+    named = [text.format(**units_of) for text, _ in headings]
+    return _Table(named, [number for _, number in headings], rows, hidden)
 
 
 def _hidden(of: int, with_series: int, shown: int, rows: str, remedy: str) -> str:

@@ -12,14 +12,15 @@ from cclab.captures.series import (
     jain,
     outstanding,
     rtt,
-    thin,
     throughput,
     time_sequence,
 )
 from cclab.captures.series.figures.across import HUES, stacked
-from cclab.captures.series.figures.curves import AMBER, BLUE, GREEN, VERMILLION
+from cclab.captures.series.figures.curves import AMBER
 from cclab.captures.series.figures.time_sequence import lines
 from cclab.captures.series.looks import ACK, LOOKS, WINDOW
+from cclab.drawing import thin
+from cclab.drawing.palette import BLUE, GREEN, VERMILLION
 
 if TYPE_CHECKING:
     import polars as pl

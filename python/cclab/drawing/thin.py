@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 FINEST = (4096, 1024)
@@ -45,6 +47,26 @@ def line(x: np.ndarray, y: np.ndarray, across: int) -> np.ndarray:
     order = np.lexsort((y, column))
     # The rows of a column lie together in both orders, for x does not fall.
     return np.unique(np.concatenate((starts, ends - 1, order[starts], order[ends - 1])))
+
+
+def extremes(x: np.ndarray, y: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """About `points` points of a curve: the smallest and the largest of stretches of as many each.
+
+    Where time goes on evenly a curve through them looks as `line`'s does; where the values are
+    unknown it has a gap.
+    """
+    if len(x) <= points:
+        return x, y
+    edges = np.linspace(0, len(x), points // 2 + 1).astype(int)
+    keep: set[int] = {0, len(x) - 1}
+    for start, stop in itertools.pairwise(edges):
+        stretch = y[start:stop]
+        if np.all(np.isnan(stretch)):
+            continue
+        keep.add(int(start + np.nanargmin(stretch)))
+        keep.add(int(start + np.nanargmax(stretch)))
+    chosen = np.array(sorted(keep))
+    return x[chosen], y[chosen]
 
 
 def bars(
