@@ -447,6 +447,18 @@ pub fn schema() -> String {
     cclab_spec::schema()
 }
 
+/// The JSON Schema of scenarios.
+#[pyfunction]
+pub fn scenario_schema() -> String {
+    cclab_spec::scenario_schema()
+}
+
+/// The JSON Schema of what `describe` gives.
+#[pyfunction]
+pub fn description_schema() -> String {
+    cclab_layout::description_schema()
+}
+
 /// The names of the registries and the metrics.
 fn known() -> Names {
     let mut names = Names::default();

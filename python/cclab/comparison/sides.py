@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cclab.comparison.correction import Correction
     from cclab.comparison.margin import Margin
     from cclab.comparison.results import Comparison, Kind, Side
+    from cclab.documents.scenario import Scenario
     from cclab.execute import Listener
     from cclab.measure.results import Results
     from cclab.plan import Plan
@@ -288,7 +289,7 @@ def _check_replaced(plan: Plan, replaced: Sequence[str], key: str, name: str) ->
                 )
 
 
-def _is_file(name: str, label: str, scenario: dict[str, Any]) -> bool:
+def _is_file(name: str, label: object, scenario: Scenario) -> bool:
     """Whether the flows of `scenario` call the variant's file `name` by `label`."""
     file, _, called = name.rpartition("/")[2].partition(".py:")
     file = f"{file}.py" if called else file

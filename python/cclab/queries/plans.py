@@ -13,6 +13,7 @@ from cclab.store.planned import planned
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from cclab.documents.scenario import Scenario
     from cclab.store import Store
     from cclab.store.planned import Planned
 
@@ -41,10 +42,8 @@ def told(store: Store, contents: Collection[str]) -> list[str]:
 
 def _apart(last: Planned, other: Planned) -> str:
     (a, run_a), (b, run_b) = ((p.points[0], p.points[0].runs[0]) for p in (last, other))
-    found = [
-        f"{change.key} = {change.b}, not {change.a}"
-        for change in changes(msgspec.json.decode(a.scenario), msgspec.json.decode(b.scenario))
-    ]
+    scenarios: list[Scenario] = [msgspec.json.decode(point.scenario) for point in (a, b)]
+    found = [f"{change.key} = {change.b}, not {change.a}" for change in changes(*scenarios)]
     if run_a.backend != run_b.backend:
         found.insert(0, f"backend = {run_b.backend}, not {run_a.backend}")
     elif run_a.version != run_b.version:
