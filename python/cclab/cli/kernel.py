@@ -17,12 +17,16 @@ from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stderr, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import RunError
+from cclab.late import late
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from cclab.kernel import State
+    from cclab.verification import kernels as kernel_checks
     from cclab.verification.kernels import Check
+else:
+    kernel_checks = late("cclab.verification.kernels")
 
 _PLAIN_EVERY_S = 5.0
 
@@ -118,10 +122,8 @@ def path(name: Name = None) -> None:
 @app.command("test")
 def try_(name: Name = None) -> None:
     """Boot a kernel and try it: the delay of a ping, the rate of a transfer, the variants."""
-    from cclab.verification.kernels import checks
-
     done = []
-    for check in checks(_there(name)):
+    for check in kernel_checks.checks(_there(name)):
         done.append(check)
         note(f"{check.name}: {'ok' if check.ok else 'FAILED'}")
     show(stdout(), _table(done))

@@ -13,9 +13,22 @@ from cclab import api
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_table, tell
 from cclab.errors import InputError, StoreError
+from cclab.late import late
+from cclab.store import Store
+from cclab.store.index.tables import PLAN
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cclab import queries
+    from cclab.queries import columns as columns_asked
+    from cclab.queries import plans
+    from cclab.report import tables
+else:
+    queries = late("cclab.queries")
+    columns_asked = late("cclab.queries.columns")
+    plans = late("cclab.queries.plans")
+    tables = late("cclab.report.tables")
 
 _MOST_ROWS = 40
 _LIKE_A_FOLDER = re.compile(r"[\w./-]*[A-Za-z][\w./-]*")
@@ -80,11 +93,7 @@ def query(
     if csv + json + (parquet is not None) > 1:
         raise InputError("--csv, --json and --parquet: one at a time")
     folder, where = _asked(what or [])
-    # Its libraries take longer to load than many commands to run.
-    from cclab import queries
-    from cclab.queries.columns import split
-
-    chosen = None if columns is None else split(columns)
+    chosen = None if columns is None else columns_asked.split(columns)
     if columns is not None and not chosen:
         raise InputError("--columns names none")
     if list_:
@@ -97,7 +106,7 @@ def query(
         table=table,  # type: ignore[arg-type]
         every=every,
         pool=pool,
-        group_by=split(group_by or ""),
+        group_by=columns_asked.split(group_by or ""),
         sort=sort,
         limit=limit,
         told=_tell_reading,
@@ -117,10 +126,6 @@ def query(
 
 def _tell_plans(folder: Path, rows: pl.DataFrame) -> None:
     """Which plans the rows are of, where they are of several."""
-    from cclab.queries import plans
-    from cclab.store import Store
-    from cclab.store.index.tables import PLAN
-
     seen = rows[PLAN].drop_nulls().unique().to_list() if PLAN in rows.columns else []
     if len(seen) < 2:
         return
@@ -166,8 +171,6 @@ def _write(rows: pl.DataFrame, file: Path) -> None:
 
 
 def _print(rows: pl.DataFrame, folder: Path, row: str, limit: int | None) -> None:
-    from cclab.report.tables import Table
-
     shown = rows if limit is not None else rows.head(_MOST_ROWS)
     if not rows.height and limit != 0:
         note(f"no {row} in {folder} for which it holds")
@@ -175,7 +178,7 @@ def _print(rows: pl.DataFrame, folder: Path, row: str, limit: int | None) -> Non
     numeric = [kind.is_numeric() for kind in shown.dtypes]
     cells = [[[_cell(value) for value in row]] for row in shown.iter_rows()]
     title = f"{count(rows.height, 'row' if row == 'traffic' else row)} of {folder}"
-    print_table(title, Table(rows.columns, numeric, cells, rows.width, 0))
+    print_table(title, tables.Table(rows.columns, numeric, cells, rows.width, 0))
     hidden = rows.height - shown.height
     if hidden:
         note(f"{shown.height} of {rows.height} rows; --limit N, --csv and --json show more")

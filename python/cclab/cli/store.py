@@ -10,12 +10,23 @@ import typer
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, print_table, tell
 from cclab.errors import InputError
-from cclab.store import Store
+from cclab.late import late
+from cclab.plan.outdated import outdated
+from cclab.store import Store, health, holdings
+from cclab.store import gc as collector
+from cclab.store.index import Index
 from cclab.store.planned import check_is_store
 
 if TYPE_CHECKING:
+    from cclab import queries
+    from cclab.report import tables
+    from cclab.store import transfer
     from cclab.store.holdings import Holdings
     from cclab.store.transfer import Moved
+else:
+    queries = late("cclab.queries")
+    tables = late("cclab.report.tables")
+    transfer = late("cclab.store.transfer")
 
 _DAMAGED = 3
 _MOST_NAMED = 20
@@ -34,26 +45,20 @@ def ls(
     json: options.Json = False,
 ) -> None:
     """List what a results folder holds: runs, plans, bytes, versions."""
-    from cclab.store import holdings
-
     held = holdings.holdings(_store(folder), runs=runs, heard=_tell_reading)
     if json:
         print_json(held.document(runs=runs))
         return
     _print(folder, held)
     if runs:
-        from cclab.report.tables import Table
-
         rows = [[[str(cell) for cell in row]] for row in held.rows]
         numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
-        print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
+        print_table("", tables.Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
 
 
 @app.command("verify")
 def verify(folder: Folder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
-    from cclab.store import health
-
     found = health.examine(_store(folder))
     if json:
         print_json(found.document())
@@ -84,10 +89,6 @@ def gc(
     json: options.Json = False,
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
-    from cclab.plan.outdated import outdated
-    from cclab.store import gc as collector
-    from cclab.store.index import Index
-
     store = _store(folder)
     known = outdated if other_versions else None
     if dry_run:
@@ -121,11 +122,8 @@ def export(
     ] = None,
 ) -> None:
     """Copy runs that a condition chooses into a results folder or an archive of their own."""
-    from cclab.queries import query
-    from cclab.store import transfer
-
     store = _store(folder)
-    chosen = query(folder, where, columns=["run"], told=_tell_reading)["run"]
+    chosen = queries.query(folder, where, columns=["run"], told=_tell_reading)["run"]
     if chosen.is_empty():
         raise InputError(f"no flow in {folder} for which it holds")
     done = transfer.export(store, set(chosen), target)
@@ -139,9 +137,6 @@ def bring(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
-    from cclab.store import transfer
-    from cclab.store.index import Index
-
     done = transfer.bring(source, Store(folder))
     Index(Store(folder)).refresh()
     note(f"{count(done.new, 'new run')} in {folder}")

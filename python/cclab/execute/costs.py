@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab.execute import estimate
+from cclab.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from cclab.execute.backends import Backend
     from cclab.plan import Run
+else:
+    np = late("numpy")
 
 _SCHEMA = "cclab-costs/1"
 _MOST_SEEN = 400
@@ -112,8 +115,6 @@ def _guess(backend: Backend) -> Costs:
 
 def _fitted(backend: Backend, rows: list[list[float]]) -> list[float]:
     """The costs that come nearest to `rows` in proportion, none of them below zero."""
-    import numpy as np
-
     sizes = np.array([row[:3] for row in rows], dtype=np.float64)
     took = np.array([row[3] for row in rows], dtype=np.float64)
     guess = _guess(backend)
@@ -138,8 +139,6 @@ def _not_below_zero(
     It is what least squares find of some of the unknowns, which are few, while the others are
     zero. `scipy.optimize.nnls` finds it as well, and is loaded in more time than many a run takes.
     """
-    import numpy as np
-
     count = system.shape[1]
     best, least = np.zeros(count), float(wanted @ wanted)
     for size in range(1, count + 1):

@@ -13,6 +13,7 @@ import msgspec
 
 from cclab import _core
 from cclab.errors import RunError, StoreError
+from cclab.late import late
 from cclab.store import disk, planned
 from cclab.store.index import file
 from cclab.store.index.tables import KEYS, Asked, MixedError, made_of
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from cclab.store import Store
     from cclab.store.folder import Told
+    from cclab.store.index import frames
+else:
+    frames = late("cclab.store.index.frames")
 
 Listener = Callable[[int], None]
 """Hears how many runs are to be read."""
@@ -60,11 +64,8 @@ class Index:
 
     def tables(self, heard: Listener | None = None) -> Tables:
         """The tables of every run in the store that can be read."""
-        # It takes longer to load than many commands to run.
-        from cclab.store.index.frames import frame
-
         connection = self.connection(heard)
-        return Tables(**{table: frame(connection, table) for table in KEYS})
+        return Tables(**{table: frames.frame(connection, table) for table in KEYS})
 
     def connection(self, heard: Listener | None = None) -> sqlite3.Connection:
         """The database, to be read; made anew first if it is not of the runs in the store.
