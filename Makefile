@@ -152,6 +152,10 @@ acknowledgements: kernel ## Share of acknowledgements at which simulator and ker
 agreement: .venv/.core-release ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
 	cd tests && ../$(BIN)/python -m agreement
 
+.PHONY: document-types
+document-types: .venv/.core-$(TEST_PROFILE) ## Write Python's types of the core's JSON documents: python/cclab/documents
+	$(BIN)/python tests/document_types.py
+
 .PHONY: architecture
 architecture: ## Draw the picture of the crates in docs/concepts.md
 	$(or $(PYTHON),python3) docs/architecture.py

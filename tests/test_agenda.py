@@ -30,15 +30,15 @@ a worker's part of the rest."""
 
 def _told(run: Run) -> float:
     """What a run costs, which its scenario says itself."""
-    seconds: float = run.scenario["seconds"]
-    return seconds
+    scenario: Any = run.scenario
+    return float(scenario["seconds"])
 
 
 def _runs(*scenarios: tuple[float, int]) -> list[Run]:
     """So many runs of scenarios of so many seconds each."""
     found = []
     for number, (seconds, repeats) in enumerate(scenarios):
-        scenario = {"seconds": seconds}
+        scenario: Any = {"seconds": seconds}
         found += [Run(f"{number}-{k}", k, "sim", "1", scenario) for k in range(repeats)]
     return found
 
@@ -232,8 +232,8 @@ def test_a_sweep_asks_for_its_longest_runs_first_and_for_short_ones_together(
     recording = Recording()
     with Store(tmp_path / "out").writer() as writer:
         assert execute(plan.runs, backend_called("sim"), recording, writer) == []
-    asked = [run.scenario["duration"] for batch in recording.asked for run in batch]
-    longest_first = sorted((run.scenario["duration"] for run in plan.runs), reverse=True)
+    asked = [run.scenario["duration"] or 0 for batch in recording.asked for run in batch]
+    longest_first = sorted((run.scenario["duration"] or 0 for run in plan.runs), reverse=True)
     assert asked == longest_first
     assert len(asked) == 500
     assert len(recording.asked[0]) == 1

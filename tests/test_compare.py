@@ -7,7 +7,7 @@ import json
 import math
 import random
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsonschema
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Comparison
+    from cclab.documents.scenario import Scenario
 
 _SHORT = ["--set", "duration=1s", "--set", "warmup=0s"]
 
@@ -214,7 +215,7 @@ def test_metrics_are_named_with_their_subject_or_without() -> None:
 # What differs between scenarios.
 
 
-def _scenario(study: Path, *values: str) -> dict[str, Any]:
+def _scenario(study: Path, *values: str) -> Scenario:
     return Study.load(study).plan(set=list(values)).points[0].scenario
 
 

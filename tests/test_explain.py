@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +15,9 @@ from cclab.cli.main import invoke
 from cclab.explain import laws
 from cclab.explain.shown import plain
 from cclab.report.figures import expectation
+
+if TYPE_CHECKING:
+    from cclab.documents.scenario import Scenario
 
 STUDY = """
 duration = "20s"
@@ -232,7 +235,7 @@ def test_datagrams_that_are_too_many_leave_nothing_and_share_by_what_they_send(
     assert sum(goodput[1:]) == pytest.approx(call.expected_bps + talk.expected_bps, rel=0.03)
 
 
-def _scenario(folder: Path, flow: str) -> dict[str, Any]:
+def _scenario(folder: Path, flow: str) -> Scenario:
     return study(folder, flow=flow).plan().points[0].scenario
 
 
@@ -447,6 +450,19 @@ def test_a_link_whose_rate_changes_carries_its_mean(tmp_path: Path) -> None:
     slower = study(tmp_path, more='schedule = [{ at = "5s", delay = "50ms" }]').explain()[0]
     assert any("the delay of bottleneck changes" in note for note in slower.notes)
     assert not any("changes" in note for note in told.notes)
+
+
+def test_the_way_back_changes_with_the_link_whose_mirror_it_is(tmp_path: Path) -> None:
+    more = 'schedule = [{ at = "5s", rate = "4Mbit", delay = "20ms", loss = "1%" }]'
+    one = study(tmp_path, more=more, flow='direction = "reverse"')
+    told = one.explain()[0]
+    assert told.flows[0].bottleneck == "bottleneck.reverse"
+    assert told.flows[0].loss == 0
+    bound = next(limit for limit in told.flows[0].limits if limit.name == "link")
+    assert "bottleneck.reverse carries 8 Mbit/s on average over its schedule" in bound.reason
+    assert any("the delay of bottleneck.reverse changes" in note for note in told.notes)
+    measured = cclab.run(one, out=tmp_path / "out").flows["goodput_bps"][0]
+    assert 0.8 * bound.bps < measured <= bound.bps
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

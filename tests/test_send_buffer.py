@@ -56,7 +56,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_a_small_buffer_holds_a_flow_and_a_large_one_lets_it_fill_the_path(
     results: Results,
 ) -> None:
-    steady = {
+    steady: dict[float, float] = {
         run.run.scenario["flows"][0]["sndbuf"]: run.metrics["flows"][0]["steady_goodput_bps"]
         for run in results.runs
     }
@@ -80,7 +80,7 @@ def test_what_is_in_flight_fits_the_buffer(results: Results) -> None:
     for number, run in enumerate(results.runs):
         samples = results.samples(number)
         most = (samples["snd_nxt_bytes"] - samples["snd_una_bytes"]).max()
-        assert most is not None
+        assert isinstance(most, int)
         # The last packet goes in whole.
         assert most <= run.run.scenario["flows"][0]["sndbuf"] + 65_536
 

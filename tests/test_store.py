@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     from conftest import Cli
 
 
+LINK = {"queue": {"kind": "droptail"}}
+SCENARIO: Any = {"flows": [], "network": {"bottleneck": LINK, "access": LINK}}
+"""What of a scenario is read where runs are kept."""
+
+
 def _run(name: str = "a") -> Run:
-    return Run(name * 16, 1, "sim", "1", {"flows": [], "network": {}})
+    return Run(name * 16, 1, "sim", "1", SCENARIO)
 
 
 def _fill(content: bytes = b"trace") -> Any:
@@ -51,7 +56,7 @@ def _plan(*runs: Run) -> Plan:
         1,
         len(runs),
         [],
-        [Point({}, {"flows": [], "network": {}}, [], list(runs))],
+        [Point({}, SCENARIO, [], list(runs))],
     )
 
 

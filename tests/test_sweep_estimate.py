@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 def _guessed(run: Run) -> float:
     """What a study's first run is guessed to take, which its scenario says itself."""
-    seconds: float = run.scenario["guess"]
-    return seconds
+    scenario: Any = run.scenario
+    return float(scenario["guess"])
 
 
 @dataclass
@@ -53,8 +53,8 @@ class Guest:
 
     @property
     def takes_s(self) -> float:
-        seconds: float = self.run.scenario["takes"]
-        return seconds
+        scenario: Any = self.run.scenario
+        return float(scenario["takes"])
 
     @property
     def fraction(self) -> float:
@@ -101,7 +101,9 @@ def _runs(scenarios: Sequence[tuple[float, float]], seeds: int) -> list[Run]:
     """Runs of scenarios that are guessed to take so long, and take so long."""
     found = []
     for number, (guess, takes) in enumerate(scenarios):
-        scenario: dict[str, Any] = {"guess": guess, "takes": takes}
+        # Beside that, what the size of a run is read from.
+        scenario: Any = {"guess": guess, "takes": takes}
+        scenario |= {"flows": [], "duration": 10**10, "network": {"bottleneck": {"rate": None}}}
         found += [Run(f"{number}.{n}", n, "made-up", "1", scenario) for n in range(seeds)]
     return found
 
@@ -135,7 +137,7 @@ def test_runs_that_take_far_longer_than_was_guessed_are_seen_by_their_virtual_ti
 
 
 def test_a_run_without_an_end_in_sight_counts_by_the_guess() -> None:
-    scenario: dict[str, Any] = {"guess": 4.0, "takes": 1e9}
+    scenario: Any = {"guess": 4.0, "takes": 1e9}
     run = Run("a", 1, "made-up", "1", scenario)
     guest = Guest(run, virtual_s=1e9)
     guest.spent_s = 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -87,7 +87,8 @@ def test_what_differs_is_told_and_nothing_else() -> None:
 
 def test_a_scenario_of_another_form_is_of_another_version(tmp_path: Path) -> None:
     run = _plan(tmp_path).runs[0]
-    older = dataclasses.replace(run, scenario={"stack": "linux-6.12"})
+    form: Any = {"stack": "linux-6.12"}
+    older = dataclasses.replace(run, scenario=form)
     assert outdated([older]) == {run.id: (older, versions.AT_HAND)}
 
 

@@ -339,6 +339,12 @@ def dimension(text: str) -> str | None:
 def schema() -> str:
     """The JSON Schema of study files."""
 
+def scenario_schema() -> str:
+    """The JSON Schema of scenarios."""
+
+def description_schema() -> str:
+    """The JSON Schema of what `describe` gives."""
+
 def execute_on_kernel(
     run_json: str,
     directory: str,

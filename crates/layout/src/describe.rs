@@ -7,6 +7,7 @@ use cclab_cc::Arithmetic;
 use cclab_spec::{Flow, Probe, Scenario, Traffic};
 use cclab_tcp::profile::{self, Profile};
 use cclab_units::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ends::{Ends, profile_of};
@@ -14,7 +15,7 @@ use crate::ideal::alone;
 use crate::layout::{Journey, Layout, LinkId};
 
 /// A scenario's network and flows, for people. Lists are in the scenario's order.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Description {
     /// Every link in one direction.
     pub links: Vec<LinkFacts>,
@@ -27,7 +28,7 @@ pub struct Description {
 }
 
 /// A probe.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProbeFacts {
     /// Its name.
     pub name: String,
@@ -48,7 +49,7 @@ pub struct ProbeFacts {
 }
 
 /// A source of cross traffic.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TrafficFacts {
     /// Its name.
     pub name: String,
@@ -71,7 +72,7 @@ pub struct TrafficFacts {
 }
 
 /// A link in one direction.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LinkFacts {
     /// Its name in traces.
     pub name: String,
@@ -82,7 +83,7 @@ pub struct LinkFacts {
 }
 
 /// A flow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowFacts {
     /// Its name.
     pub name: String,
@@ -92,7 +93,7 @@ pub struct FlowFacts {
     pub source_bps: Option<f64>,
     /// Whether the simulator has that variant.
     pub cc_simulated: bool,
-    /// The variant's parameters: as given, else their defaults; those that have none are left out.
+    /// The variant's parameters: as given, else their defaults; those without either are absent.
     pub cc_params: BTreeMap<String, f64>,
     /// Whether its window counts whole segments, as the modules of Linux do.
     pub counts_segments: bool,
@@ -128,6 +129,11 @@ pub struct FlowFacts {
     /// of a flow without one, and where something else than the path sets its pace: its
     /// application, its writes, a program, the packet rate of a host or router.
     pub alone_s: Option<f64>,
+}
+
+/// The JSON Schema of a [`Description`] as it is written.
+pub fn description_schema() -> String {
+    cclab_spec::schema_as_written::<Description>()
 }
 
 /// Describes `scenario`; `None` if there is no stack of its name.

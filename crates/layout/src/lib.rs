@@ -19,7 +19,9 @@ mod layout;
 mod lowering;
 mod topology;
 
-pub use describe::{Description, FlowFacts, LinkFacts, ProbeFacts, TrafficFacts, describe};
+pub use describe::{
+    Description, FlowFacts, LinkFacts, ProbeFacts, TrafficFacts, describe, description_schema,
+};
 pub use ends::{Ends, profile_of};
 pub use ideal::{Hop, Ideal, alone};
 pub use layout::{

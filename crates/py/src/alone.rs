@@ -16,7 +16,6 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error;
-use crate::execute::{Progress, simulate};
 use crate::variant::{self, Class, Failure, Watch};
 
 /// How often progress is told, and whoever does not come back looked for.
@@ -56,7 +55,7 @@ pub fn forked() {
 #[pyfunction]
 pub fn wrong_files(scenario: &str) -> PyResult<Option<String>> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
-    Ok(variant::wrong(&scenario))
+    Ok(cclab_backends::of_files(&scenario).err())
 }
 
 /// Simulates the run `run_json`, the variants of whose Python files are `classes`, as `execute` does,
@@ -77,7 +76,7 @@ pub fn execute_alone(
     wall_s: f64,
 ) -> PyResult<(Option<String>, Option<Raised>)> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
-    let progress = Progress::default();
+    let progress = cclab_backends::Progress::default();
     let failure = Failure::of(progress.told());
     let watch = Watch::default();
     let own = match variant::own(&run.scenario, classes, &failure, &watch) {
@@ -107,7 +106,7 @@ pub fn execute_alone(
     let failed = thread::scope(|scope| {
         scope.spawn(|| attend(&told, &progress, &watch, &limits, &over));
         let _ends = Ends(&over);
-        simulate(&run, &directory.join(&run.id), &progress, &own).err()
+        cclab_backends::simulate(&run, &directory.join(&run.id), &progress, &own).err()
     });
     let raised = failure.take().map(|raised| {
         (
@@ -150,7 +149,7 @@ impl Limit {
 /// Tells how far the run is, and sees to it that users' code comes back, until the run is `over`.
 fn attend(
     mut told: &File,
-    progress: &Progress,
+    progress: &cclab_backends::Progress,
     watch: &Watch,
     limits: &[Limit; 2],
     over: &AtomicBool,

@@ -40,6 +40,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::check, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::scenario_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::description_schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
     module.add_function(wrap_pyfunction!(plan::determinants, module)?)?;
     module.add_function(wrap_pyfunction!(plan::kernels, module)?)?;

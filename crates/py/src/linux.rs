@@ -1,15 +1,12 @@
 //! Execution of a run on a Linux kernel.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cclab_linux::{Execution, Kernel, Place};
 use cclab_spec::Run;
-use cclab_testbed::{Target, needs, orders};
 use cclab_units::Time;
 use pyo3::prelude::*;
-use serde_json::json;
 
 use crate::error;
 use crate::execute::Progress;
@@ -38,7 +35,6 @@ pub fn execute_on_kernel(
     window_ns: Option<u64>,
 ) -> PyResult<()> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
-    let told = progress.begin(run.scenario.duration);
     let kernels = kernels.map(|kernels| {
         let kernel = |(called, name, key, path)| Kernel {
             called,
@@ -49,10 +45,6 @@ pub fn execute_on_kernel(
         kernels.into_iter().map(kernel).collect::<Vec<_>>()
     });
     py.detach(|| {
-        let text = serde_json::to_string(&run).map_err(error::run)?;
-        let file = directory.join("run.json");
-        fs::write(&file, text + "\n")
-            .map_err(|e| error::run(format_args!("{}: {e}", file.display())))?;
         let how = Execution {
             place: match &kernels {
                 Some(kernels) => Place::Guest { kernels },
@@ -63,23 +55,13 @@ pub fn execute_on_kernel(
             stall: Duration::from_secs_f64(limits_s.1),
             window: window_ns.map(Time::from_nanos),
         };
-        cclab_linux::execute(&run, &directory, &how, &told).map_err(error::run)
-    })?;
-    progress.end();
-    Ok(())
+        cclab_backends::on_kernel(&run, &directory, progress.of_run(), &how).map_err(error::run)
+    })
 }
 
 /// What a run on this host's kernel needs of it, as JSON.
 #[pyfunction]
 pub fn needs_of(run_json: &str) -> PyResult<String> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
-    let needs = needs(&orders(&run.scenario, run.seed, Target::Host));
-    let told = json!({
-        "qdiscs": needs.qdiscs,
-        "parts": needs.parts,
-        "variants": needs.variants,
-        "programs": needs.programs,
-        "iptables": needs.iptables,
-    });
-    Ok(told.to_string())
+    Ok(cclab_backends::needs(&run))
 }

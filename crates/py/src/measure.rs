@@ -1,6 +1,6 @@
 //! From the trace of a run to its metrics.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cclab_metrics::{FlowMetrics, RunMetrics};
 use pyo3::prelude::*;
@@ -10,13 +10,8 @@ use crate::error;
 /// The metrics of the run whose trace is in `directory`, as JSON.
 #[pyfunction]
 pub fn measure(py: Python<'_>, directory: PathBuf) -> PyResult<String> {
-    py.detach(|| metrics_of(&directory)).map_err(error::run)
-}
-
-/// The metrics of the run whose trace is in `directory` as JSON, or why they cannot be told.
-pub(crate) fn metrics_of(directory: &Path) -> Result<String, String> {
-    let metrics = cclab_metrics::measure_dir(directory).map_err(|e| e.to_string())?;
-    serde_json::to_string(&metrics).map_err(|e| e.to_string())
+    py.detach(|| cclab_backends::measure(&directory))
+        .map_err(error::run)
 }
 
 /// The warnings that only the repeats of a scenario together can raise, as JSON; `metrics` is

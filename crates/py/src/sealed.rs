@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::error;
-use crate::measure::metrics_of;
 
 /// What a run's file says: SHA-256 and bytes of it, what was asked, the version of the metrics and
 /// these.
@@ -28,7 +27,7 @@ pub fn finish(
     py.detach(|| {
         let finish = |run: &String| {
             let folder = directory.join(run);
-            match metrics_of(&folder) {
+            match cclab_backends::measure(&folder) {
                 Err(why) => Ok(Some(why)),
                 Ok(metrics) => sealed::seal(&folder, &metrics, &metrics_version()).map(|()| None),
             }

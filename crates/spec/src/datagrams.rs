@@ -1,10 +1,11 @@
 //! What sends datagrams of UDP: how large they are and when they leave, the same on every backend.
 
 use cclab_units::{Rate, Stream, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A source of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Datagrams {
     /// Full datagrams at equal distances.
@@ -33,7 +34,7 @@ pub enum Datagrams {
 
 /// A video: frames at equal distances, of which the first of each group needs no other and each
 /// further one needs the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
     /// Frames per second.

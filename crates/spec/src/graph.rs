@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cclab_units::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::link::Link;
 
 /// The links of a `topology = "graph"`. Nodes are what links join: hosts and routers are told
 /// apart by what runs on them alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
     /// Every link, in the order of the study file.
@@ -19,7 +20,7 @@ pub struct Graph {
 }
 
 /// A link of a graph.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
     /// Unique name.

@@ -39,6 +39,7 @@ mod quantity;
 mod repeat;
 mod resolve;
 mod scenario;
+mod schema;
 mod study;
 mod sweep;
 mod text;
@@ -67,6 +68,7 @@ pub use probe::{Probe, ProbeKind};
 pub use repeat::{Measure, Until};
 pub use resolve::MAX_SAMPLES;
 pub use scenario::*;
+pub use schema::schema_as_written;
 pub use study::{Overrides, Repeats, Study};
 pub use traffic::{TRAFFIC_KINDS, TrafficKind};
 pub use variant_file::{Language, ModuleParam, ParamType, VariantFile};
@@ -75,6 +77,11 @@ pub use variant_file::{Language, ModuleParam, ParamType, VariantFile};
 pub fn schema() -> String {
     let schema = schemars::schema_for!(written::Study);
     serde_json::to_string_pretty(&schema).expect("a JSON Schema is JSON")
+}
+
+/// The JSON Schema of a [`Scenario`] as it is written.
+pub fn scenario_schema() -> String {
+    schema_as_written::<Scenario>()
 }
 
 /// The number that a value of a study stands for: seconds, bytes, bits per second, a share, packets

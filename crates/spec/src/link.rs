@@ -9,7 +9,7 @@ use crate::scenario::Queue;
 
 /// A link. Rate, delay and queue hold both ways; the impairments act on the direction that
 /// carries data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Bits per second; absent: infinitely fast. Of a link that follows a trace, the mean: what
@@ -158,7 +158,7 @@ pub enum Place {
 }
 
 /// A loss of packets, whatever they carry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
     /// Where.
@@ -186,7 +186,7 @@ impl Loss {
 }
 
 /// Which packets are lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossModel {
     /// Each with this probability, independently of the others.
@@ -200,7 +200,7 @@ pub enum LossModel {
 /// A channel of two states (E. N. Gilbert, Bell System Technical Journal 39, 1960; E. O.
 /// Elliott, 42, 1963) with the parameters that netem's `gemodel` has. Every packet is judged by
 /// the state that it finds, and the state may change behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
     /// Probability that the state turns bad behind a packet of the good state.
@@ -214,7 +214,7 @@ pub struct GilbertElliott {
 }
 
 /// Data packets that are lost: the n-th that pass the place, retransmissions included.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListedPackets {
     /// Their numbers, counted from 1, in order.
@@ -225,7 +225,7 @@ pub struct ListedPackets {
 }
 
 /// A time during which every packet is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
     /// Where.
@@ -237,7 +237,7 @@ pub struct Outage {
 }
 
 /// Random extra delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Jitter {
     /// The largest extra delay.
@@ -261,7 +261,7 @@ pub enum Distribution {
 }
 
 /// Packets that are held back, so that later ones overtake them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
     /// Probability that a packet is.
@@ -271,7 +271,7 @@ pub struct Reorder {
 }
 
 /// A change of a link at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// When.

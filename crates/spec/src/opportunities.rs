@@ -1,9 +1,11 @@
 //! Traces in Mahimahi's format: when a link may send.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use cclab_units::{Rate, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// What a delivery opportunity carries, as Mahimahi's `LinkQueue` counts it: an IP packet of
@@ -105,6 +107,20 @@ impl Opportunities {
         let bps = bits * 1_000_000_000 / u128::from(self.period().as_nanos());
         let bps = u64::try_from(bps).unwrap_or(u64::MAX).max(1);
         Rate::from_bps(bps).expect("at least 1 bit/s")
+    }
+}
+
+impl JsonSchema for Opportunities {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Opportunities".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 

@@ -36,9 +36,9 @@ impl ProbeKind {
     }
 }
 
-/// A probe: a host that sends an echo every `interval`, whatever becomes of it, and another one that
-/// answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A probe: a host that sends an echo every `interval`, whatever becomes of it, and another one
+/// that answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Unique name.

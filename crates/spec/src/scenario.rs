@@ -15,7 +15,7 @@ use crate::variant_file::VariantFile;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
 /// run's content hash does not depend on titles, questions or the order of keys.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// When the run ends; absent: when every flow has ended.
@@ -72,7 +72,7 @@ pub enum By {
 }
 
 /// The network of a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// How hosts and routers are joined.
@@ -97,7 +97,7 @@ pub struct Network {
 
 /// A router whose processor is the limit: it forwards one packet after the other, whatever
 /// their size and direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forwarder {
     /// Packets per second, both directions together.
@@ -119,7 +119,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// A queueing discipline and its limit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
     /// Name in the registry of queueing disciplines.
@@ -132,7 +132,7 @@ pub struct Queue {
 }
 
 /// The size of a queue. Times and bandwidth-delay products have become bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
     /// Bytes, headers and framing included.
@@ -143,7 +143,7 @@ pub enum Limit {
 
 /// When a flow starts: at `at`, or, to break phase effects, at a uniformly random time within
 /// `spread` after it, drawn from the run's seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// The earliest start.
@@ -186,7 +186,7 @@ pub enum Transport {
 }
 
 /// One flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
@@ -389,7 +389,7 @@ impl Flow {
 }
 
 /// What writes to a flow, if it is not bulk.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Application {
     /// Writes at a rate for a time, then nothing for a time.
@@ -433,12 +433,12 @@ impl Application {
 }
 
 /// Cross traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// Unique name.
     pub name: String,
-    /// One of [`crate::TRAFFIC_KINDS`].
+    /// Its kind; `cclab list traffic` has them.
     pub kind: String,
     /// Extra one-way delay, each way, so that the path has the base RTT asked for.
     pub extra_delay: Time,
@@ -472,7 +472,7 @@ pub struct Traffic {
 }
 
 /// How large transfers are, in bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Sizes {
     /// All alike.
@@ -523,7 +523,7 @@ impl Sizes {
 }
 
 /// What is recorded. Everything costs nothing when it is off.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceOptions {
     /// Distance of the samples of each flow and queue; zero: none.

@@ -8,13 +8,16 @@ mod rust;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use c::{ModuleParam, ParamType};
 pub(crate) use load::{Loaded, Wrong, is_path, load};
 
 /// What a variant's file is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
     /// A module of the Linux kernel.
@@ -38,7 +41,7 @@ impl Language {
 
 /// The file of a variant, with all that it takes in from its folder. Where that folder is, it does
 /// not say: the same content elsewhere is the same file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VariantFile {
     /// What the flows of the scenario call it, as their `cc`; no built-in variant has this name.

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use cclab_spec::{Study, schema};
-use serde_json::Value;
+use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, TOPOLOGIES};
+use cclab_spec::{Overrides, Scenario, Study, scenario_schema, schema};
+use serde_json::{Value, json};
 
 fn schema_value() -> Value {
     serde_json::from_str(&schema()).expect("a schema is JSON")
@@ -122,4 +123,62 @@ fn the_reference_names_every_key_and_its_example_is_a_study() {
     study
         .plan(&Default::default(), &|_, _| "1".to_owned())
         .expect("a plan");
+}
+
+/// The scenario of every example, and of what the lists of kinds show.
+fn scenarios() -> Vec<Scenario> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let files = fs::read_dir(folder).expect("the examples");
+    let files = files.map(|entry| entry.expect("an example").path());
+    let mut studies: Vec<(String, String)> = files
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("an example");
+            (text, path.display().to_string())
+        })
+        .collect();
+    let kinds = TOPOLOGIES.iter().chain(IMPAIRMENTS).chain(APPLICATIONS);
+    // The example of a trace names a file that nobody has.
+    let kinds = kinds.filter(|kind| kind.name != "trace");
+    studies.extend(kinds.map(|kind| (kind.example.study(), kind.name.to_owned())));
+    let mut all = Vec::new();
+    for (text, name) in studies {
+        let study = Study::load(&text, &name).expect("a good study");
+        let plan = study.plan(&Overrides::default(), &|_, _| String::new());
+        let points = plan.expect("a good study").scenarios;
+        all.extend(points.into_iter().map(|point| point.scenario));
+    }
+    assert!(all.len() > 30, "{} scenarios", all.len());
+    all
+}
+
+#[test]
+fn a_scenario_is_what_its_schema_says() {
+    let schema: Value = serde_json::from_str(&scenario_schema()).expect("a schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    for scenario in scenarios() {
+        let written = serde_json::to_value(&scenario).expect("a scenario is JSON");
+        let problems: Vec<String> = validator
+            .iter_errors(&written)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "{problems:?}\n{written:#}");
+    }
+}
+
+#[test]
+fn a_key_that_can_be_left_out_of_a_scenario_is_never_null() {
+    let schema: Value = serde_json::from_str(&scenario_schema()).expect("a schema is JSON");
+    let flow = &schema["$defs"]["Flow"];
+    let required = flow["required"].as_array().expect("keys");
+    assert!(required.contains(&"rwnd".into()) && !required.contains(&"sndbuf".into()));
+    assert_eq!(
+        flow["properties"]["rwnd"]["type"],
+        json!(["integer", "null"])
+    );
+    assert_eq!(flow["properties"]["sndbuf"]["type"], "integer");
+    assert_eq!(flow["properties"]["udp"]["$ref"], "#/$defs/Datagrams");
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Virtual time in integer nanoseconds: an instant since the run's beginning, or a span.
@@ -11,7 +12,18 @@ use serde::{Deserialize, Serialize};
 /// Additions saturate at [`Time::NEVER`] and subtractions at zero, so that "never" stays
 /// never and the span between two instants out of order is empty, not a wrap.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Time(u64);

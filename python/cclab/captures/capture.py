@@ -18,16 +18,28 @@ from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.errors import InputError
+from cclab.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import polars as pl
 
+    from cclab.captures import series as all_series
+    from cclab.captures.series import figures, flows, tables, talks
+    from cclab.captures.series import folder as folders
     from cclab.captures.series.flows import Flows
     from cclab.captures.series.tables import Tables
     from cclab.captures.series.talks import Talks
     from cclab.drawing.style import Drawing
+else:
+    all_series = late("cclab.captures.series")
+    figures = late("cclab.captures.series.figures")
+    flows = late("cclab.captures.series.flows")
+    folders = late("cclab.captures.series.folder")
+    tables = late("cclab.captures.series.tables")
+    talks = late("cclab.captures.series.talks")
+    pl = late("polars")
 
 _LONGEST_S = 2**64 / 1e9
 
@@ -116,9 +128,6 @@ class Capture:
 
         docs/analyze-tables.md says what each column is.
         """
-        # It takes longer to load than many commands to run.
-        import polars as pl
-
         return pl.read_parquet(self._connections)
 
     @cached_property
@@ -127,8 +136,6 @@ class Capture:
 
         docs/analyze-tables.md says what each column is.
         """
-        import polars as pl
-
         return pl.read_parquet(self._conversations)
 
     @cached_property
@@ -142,23 +149,17 @@ class Capture:
     @cached_property
     def tables(self) -> Tables:
         """The tables of its segments and SACK blocks, on disk."""
-        from cclab.captures.series.tables import Tables
-
-        return Tables(self.connections, self._folder, self.started_ns)
+        return tables.Tables(self.connections, self._folder, self.started_ns)
 
     @cached_property
     def talks(self) -> Talks:
         """The conversations, and the table of their datagrams on disk."""
-        from cclab.captures.series.talks import Talks
-
-        return Talks(self.conversations, self._folder, self.started_ns)
+        return talks.Talks(self.conversations, self._folder, self.started_ns)
 
     @cached_property
     def flows(self) -> Flows:
         """The connections and conversations beside each other."""
-        from cclab.captures.series.flows import Flows
-
-        return Flows(self.tables, self.talks)
+        return flows.Flows(self.tables, self.talks)
 
     @cached_property
     def _folder(self) -> Path:
@@ -186,13 +187,13 @@ class Capture:
         the names and columns are is in docs/analyze.md. Raises `InputError` if there is no such
         series.
         """
-        from cclab.captures.series import series, series_of_talk
-
         if conversation is None:
-            return series(self.flows, name, connection=connection, sender=sender, bin_s=bin_s)
+            return all_series.series(
+                self.flows, name, connection=connection, sender=sender, bin_s=bin_s
+            )
         if connection is not None:
             raise InputError(f"{name} is of a connection or of a conversation: leave one out")
-        return series_of_talk(self.talks.talk(conversation, sender), name, bin_s)
+        return all_series.series_of_talk(self.talks.talk(conversation, sender), name, bin_s)
 
     def figure(
         self,
@@ -208,13 +209,13 @@ class Capture:
         `between` are the seconds from which and to which it is shown; None is all of its time.
         Notebooks show it by themselves. The rest is as for `series`.
         """
-        from cclab.captures.series.figures import figure, figure_of_talk
-
         if conversation is not None:
             if connection is not None:
                 raise InputError(f"{name} is of a connection or of a conversation: leave one out")
-            return figure_of_talk(self.talks.talk(conversation, sender), name, between)
-        return figure(self.flows, name, connection=connection, sender=sender, between=between)
+            return figures.figure_of_talk(self.talks.talk(conversation, sender), name, between)
+        return figures.figure(
+            self.flows, name, connection=connection, sender=sender, between=between
+        )
 
     def write(
         self,
@@ -230,9 +231,7 @@ class Capture:
         `formats`, of "csv", "parquet" and "xplot", are what series are written as beside the
         figures. Raises `InputError` if a file of somebody else would be overwritten.
         """
-        from cclab.captures.series.folder import Folder, fill
-
-        return fill(Folder(Path(out)), self, title, connections, formats)
+        return folders.fill(folders.Folder(Path(out)), self, title, connections, formats)
 
 
 def analyze(

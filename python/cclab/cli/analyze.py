@@ -20,11 +20,15 @@ from cclab.cli.connections import print_capture, print_problems
 from cclab.cli.console import count, note, print_json
 from cclab.cli.progress import Display
 from cclab.errors import InputError
+from cclab.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cclab.captures import Capture
+    from cclab.captures.series import folder as folders
+else:
+    folders = late("cclab.captures.series.folder")
 
 _MOST_CONNECTIONS = 2**32 - 1
 
@@ -178,8 +182,6 @@ def _written(
     formats: list[str],
 ) -> Capture:
     """Analyses `file`, writes all of it, and says where."""
-    from cclab.captures.series import folder as folders
-
     name = _name(file)
     folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))
     try:

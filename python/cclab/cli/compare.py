@@ -17,15 +17,30 @@ from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.comparison import sides
 from cclab.errors import InputError, StoreError
+from cclab.late import late
+from cclab.plan import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.comparison import correction as corrections
+    from cclab.comparison import demand
+    from cclab.comparison import margin as margins
+    from cclab.comparison import metric as measured_metrics
+    from cclab.comparison import results as comparisons
     from cclab.comparison.demand import Outcome
     from cclab.comparison.margin import Margin
     from cclab.comparison.overall import Overall
     from cclab.comparison.results import Compared, Comparison, PointComparison, Side
     from cclab.comparison.sides import PlannedSide
+    from cclab.drawing import style
+else:
+    corrections = late("cclab.comparison.correction")
+    demand = late("cclab.comparison.demand")
+    margins = late("cclab.comparison.margin")
+    measured_metrics = late("cclab.comparison.metric")
+    comparisons = late("cclab.comparison.results")
+    style = late("cclab.drawing.style")
 
 _NONE = "–"
 
@@ -88,17 +103,10 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Compare two results folders, or a study on two backends, variants or kernels."""
-    # Its libraries take longer to load than many commands to run.
-    from cclab.comparison import demand
-    from cclab.comparison.correction import known_correction
-    from cclab.comparison.margin import Margin
-    from cclab.comparison.metric import metric_names
-    from cclab.comparison.results import compare_results
-
     metrics = metric or []
-    meant = metric_names(metrics)
-    corrected = known_correction(correction)
-    allowed = None if margin is None else Margin.of(margin)
+    meant = measured_metrics.metric_names(metrics)
+    corrected = corrections.known_correction(correction)
+    allowed = None if margin is None else margins.Margin.of(margin)
     if allowed is not None:
         allowed.check(meant)
     asked_for = _listed(fail_if)
@@ -110,7 +118,7 @@ def compare(
         asked = {"--flow": flow, "--out": out, "--backend": backend, "--repeat": repeat}
         sides.refuse_without_study(asked | {"--seed": seed, "--jobs": jobs, "--set": set_})
         of_a, of_b = sides.side(a), sides.side(b)
-        compared = compare_results(
+        compared = comparisons.compare_results(
             "stores", of_a, of_b, metrics=metrics, correction=corrected, margin=allowed
         )
     else:
@@ -126,7 +134,7 @@ def compare(
             set=set_ or [],
         )
         of_a, of_b = (_run(letter, s, jobs) for letter, s in (("A", pair.a), ("B", pair.b)))
-        compared = compare_results(
+        compared = comparisons.compare_results(
             pair.kind,
             of_a,
             of_b,
@@ -163,9 +171,7 @@ def _check_figure(file: Path | None) -> None:
 
 def _write(compared: Comparison, file: Path) -> None:
     """The figure into its file."""
-    from cclab.drawing.style import saved
-
-    drawn = saved(compared.figure(), file.suffix.lower().removeprefix("."))
+    drawn = style.saved(compared.figure(), file.suffix.lower().removeprefix("."))
     try:
         file.write_bytes(drawn)
     except OSError as error:
@@ -175,11 +181,9 @@ def _write(compared: Comparison, file: Path) -> None:
 
 def _demand(compared: Comparison, failing: Sequence[Outcome]) -> None:
     """Prints what was judged, and exits with 1 if a comparison has an outcome among `failing`."""
-    from cclab.comparison.demand import judge
-
     if not failing:
         return
-    judged = judge(compared, failing)
+    judged = demand.judge(compared, failing)
     faults = judged.faults
     so = f"{count(len(faults), 'comparison')} came out so" if faults else "none came out so"
     asked = ",".join(failing)
@@ -193,10 +197,8 @@ def _demand(compared: Comparison, failing: Sequence[Outcome]) -> None:
     raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
+def _run(letter: str, planned: PlannedSide, jobs: int | None) -> comparisons.Side:
     """Runs what the side's folder misses."""
-    from cclab.comparison.results import Side
-
     plan = sweep.grown(planned.plan, planned.store)
     survey = planned.store.survey(plan)
     runs = count(len(plan.runs), "run")
@@ -209,7 +211,7 @@ def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
         measured = sweep.carry_out(
             plan, planned.store, missing=survey.missing, jobs=jobs, listener=progress
         )
-    return Side(planned.label, measured)
+    return comparisons.Side(planned.label, measured)
 
 
 def _tell_what_misses(letter: str, side: Side) -> None:
@@ -266,8 +268,6 @@ def _shared_changes(compared: Comparison) -> list[str]:
 
 
 def _words(params: dict[str, object]) -> str:
-    from cclab.plan import in_words
-
     return ", ".join(in_words(params))
 
 
@@ -430,8 +430,6 @@ def _print_left_out(compared: Comparison) -> None:
 
 def _print_sum(compared: Comparison) -> None:
     """The number of comparisons, and the error bound of their verdicts."""
-    from cclab.comparison.correction import LEVEL
-
     if compared.margin is not None:
         _print_standings(compared, compared.margin)
     codes = [c.verdict.code for c in compared.compared if c.p_adjusted is not None]
@@ -444,9 +442,9 @@ def _print_sum(compared: Comparison) -> None:
         if code in codes
     ]
     bound = (
-        f"{LEVEL:.0%} of such verdicts may be wrong"
+        f"{corrections.LEVEL:.0%} of such verdicts may be wrong"
         if compared.correction == "fdr"
-        else f"that any is wrong has probability {LEVEL:.0%}"
+        else f"that any is wrong has probability {corrections.LEVEL:.0%}"
     )
     tell(
         f"of {count(len(codes), 'comparison')}: {', '.join(seen) or 'no evidence in any'}; "
@@ -456,12 +454,10 @@ def _print_sum(compared: Comparison) -> None:
 
 def _print_standings(compared: Comparison, margin: Margin) -> None:
     """How many metrics are within the margin."""
-    from cclab.comparison.margin import STANDINGS
-
     seen = [c.standing for c in compared.compared if c.standing is not None]
     told = [
         f"{seen.count(standing)} {standing.replace('-', ' ')}"
-        for standing in STANDINGS
+        for standing in margins.STANDINGS
         if standing in seen
     ]
     tell(f"within {margin} of A: {', '.join(told) or 'nothing was measured on both sides'}")

@@ -12,10 +12,18 @@ from rich.text import Text
 
 from cclab import units
 from cclab.cli.console import count, note, print_table, show, stderr, tell
+from cclab.late import late
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cclab.captures import Capture
+    from cclab.captures.series import flows, talks
+else:
+    flows = late("cclab.captures.series.flows")
+    talks = late("cclab.captures.series.talks")
+    pl = late("polars")
 
 _MOST_ROWS = 40
 _MOST_REASONS = 10
@@ -61,8 +69,6 @@ _NO_HANDSHAKE = 1
 
 def print_capture(capture: Capture) -> None:
     """Prints the directions with data; of many, the largest."""
-    import polars as pl
-
     frame = capture.connections.with_row_index("row")
     peers = frame.select(pl.col("row") ^ 1, peer_window_bytes="window_mean_bytes")
     carrying = frame.filter(pl.col("total_bytes") > 0).join(peers, on="row", how="left")
@@ -95,8 +101,6 @@ def _holdings(capture: Capture) -> str:
 
 def _print_talks(capture: Capture) -> None:
     """Prints the conversations over UDP; of many directions, the largest."""
-    import polars as pl
-
     frame = capture.conversations.with_row_index("row").filter(pl.col("packets") > 0)
     shown = frame.sort("total_bytes", descending=True).head(_MOST_ROWS).sort("row")
     if shown.is_empty():
@@ -125,11 +129,9 @@ def _scaled(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[str, 
 
 
 def _talk_cells(row: dict[str, Any], gaps: list[str], rtts: list[str]) -> list[str]:
-    from cclab.captures.series.talks import spoken
-
     return [
         str(row["conversation"]),
-        spoken(row),
+        talks.spoken(row),
         _endpoint(row["source"], row["source_port"]),
         _endpoint(row["destination"], row["destination_port"]),
         f"{row['elapsed_s']:.3f}",
@@ -182,8 +184,6 @@ def _print_reasons(rows: list[dict[str, Any]]) -> None:
 
 def _print_together(together: dict[str, Any]) -> None:
     """Prints how flows shared the rate, where there are two or more."""
-    from cclab.captures.series.flows import shares
-
     if together["flows"] < 2:
         return
     left_out = together["left_out"]
@@ -202,7 +202,7 @@ def _print_together(together: dict[str, Any]) -> None:
                 f"{interval['throughput_bps'] / 1e6:.3f} Mbit/s, "
                 f"Jain {_number(interval['jain'], 1, 4) or 'of nothing'}"
             )
-            if told := shares(interval):
+            if told := flows.shares(interval):
                 tell(f"    {told}")
 
 

@@ -13,12 +13,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cclab.late import late
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from cclab.measure.results import Results
     from cclab.measure.summary import Raised
+    from cclab.report import tables
     from cclab.tabular import Table as Cells
+else:
+    tables = late("cclab.report.tables")
 
 _UNBOUNDED = 10_000
 """More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""
@@ -72,9 +77,6 @@ def print_table(title: str, cells: Cells) -> None:
 
 def print_tables(results: Results, *, every: bool = False) -> None:
     """Prints the tables of results: groups first, then flows, then what stands beside them."""
-    # What makes them takes longer to load than many commands to run.
-    from cclab.report import tables
-
     first = tables.groups(results, tables.MOST_POINTS)
     if first is not None:
         print_table(results.plan.title, first)

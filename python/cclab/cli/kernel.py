@@ -16,9 +16,13 @@ from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stdout, tell
 from cclab.cli.progress import BuildProgress, Display, duration
 from cclab.errors import RunError
+from cclab.late import late
 
 if TYPE_CHECKING:
+    from cclab.verification import kernels as kernel_checks
     from cclab.verification.kernels import Check
+else:
+    kernel_checks = late("cclab.verification.kernels")
 
 app = typer.Typer(
     help="Make, find and try the kernels of the linux backend.",
@@ -112,12 +116,10 @@ def path(name: Name = None) -> None:
 @app.command("test")
 def try_(name: Name = None) -> None:
     """Boot a kernel and try it: the delay of a ping, the rate of a transfer, the variants."""
-    from cclab.verification.kernels import checks
-
     done = []
     tried = _there(name)
     with Display(f"trying {tried.name}") as display:
-        for check in checks(tried):
+        for check in kernel_checks.checks(tried):
             done.append(check)
             display.note(f"{check.name}: {'ok' if check.ok else 'FAILED'}")
     show(stdout(), _table(done))

@@ -6,7 +6,7 @@ import json as json_text
 import tomllib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -18,8 +18,14 @@ from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
 from cclab.execute.backends import alone
 from cclab.explain.shown import plain
+from cclab.late import late
 from cclab.plan import ready
 from cclab.plan.study import Study
+
+if TYPE_CHECKING:
+    from cclab import reproduction
+else:
+    reproduction = late("cclab.reproduction")
 
 _COLUMNS = (
     "name",
@@ -154,9 +160,6 @@ def _studies() -> list[dict[str, object]]:
 def _backends(file: Path, written: dict[str, object]) -> object:
     """What the experiments of a published study run on."""
     try:
-        # Its libraries take longer to load than the list to print.
-        from cclab import reproduction
-
         experiments = reproduction.load(file.parent).says.experiment
     except (StudyError, InputError):
         return None

@@ -22,6 +22,7 @@ from cclab.plan.study import Study
 from cclab.sweep import check, cpus
 
 if TYPE_CHECKING:
+    from cclab.documents.scenario import Scenario
     from cclab.plan.companions import Companions, Why
 
 _MOST_ROWS = 40
@@ -149,7 +150,7 @@ def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
     return packets, estimate.seconds_of_all(runs, backend_of(planned.backend), cpus())
 
 
-def _flows(scenario: dict[str, Any]) -> str:
+def _flows(scenario: Scenario) -> str:
     names = [f"{flow['name']} ({flow['cc'] or 'udp'})" for flow in scenario["flows"]]
     return (
         ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"

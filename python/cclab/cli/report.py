@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +11,16 @@ from cclab import report as reports
 from cclab.cli import failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.errors import DamageError, InputError
+from cclab.late import late
 from cclab.measure.results import measure
 from cclab.report import tables
 from cclab.store import Store
+
+if TYPE_CHECKING:
+    from cclab.report import figures, flent
+else:
+    figures = late("cclab.report.figures")
+    flent = late("cclab.report.flent")
 
 FLENT = "flent"
 """The format of data files that Flent opens."""
@@ -84,10 +91,7 @@ def report(
         note(f"{len(results.absent)} of {planned} missing; `cclab run` does them")
     measured = measure(store, plan)
     if figure:
-        # What figures are made with takes longer to load than most commands to run.
-        from cclab.report.figures import Asked
-
-        asked = Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))
+        asked = figures.Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))
         for name in figure:
             for path in reports.write_figure(
                 measured, folder / "report", name, asked, formats, set_ or []
@@ -97,8 +101,6 @@ def report(
             print_json(measured.document())
         return
     if as_flent:
-        from cclab.report import flent
-
         for path in flent.write(measured, folder / "report" / "flent"):
             note(f"flent: {path}")
     page = reports.write(measured, folder / "report", formats, series or [], set_ or [])

@@ -15,11 +15,16 @@ from cclab.cli import options
 from cclab.cli.console import count, note, print_json, show, stdout, tell
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
+from cclab.late import late
 
 if TYPE_CHECKING:
-    from cclab.reproduction import Reproduced
+    from cclab import reproduction
+    from cclab.reproduction import Reproduced, page
     from cclab.reproduction.judge import Judged
     from cclab.reproduction.runs import Planned
+else:
+    reproduction = late("cclab.reproduction")
+    page = late("cclab.reproduction.page")
 
 _STYLES = {
     "reproduced": "green",
@@ -49,10 +54,6 @@ def reproduce(
     json: options.Json = False,
 ) -> None:
     """Run a published study again: its printed numbers beside ours, a verdict for each claim."""
-    # Its libraries take longer to load than many commands to run.
-    from cclab import reproduction
-    from cclab.reproduction import page
-
     names = reproduction.names() if study == "all" else [study]
     if not names:
         raise InputError(f"no published study in {reproduction.file.STUDIES}/ of this folder")

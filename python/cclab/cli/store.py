@@ -1,7 +1,4 @@
-"""`cclab store`: what a results folder holds, whether it is sound, and what is copied.
-
-The verbs that change a folder load what they alone need: it takes longer than to list one.
-"""
+"""`cclab store`: what a results folder holds, whether it is sound, and what is copied."""
 
 from __future__ import annotations
 
@@ -13,14 +10,23 @@ import typer
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, print_table, tell
 from cclab.errors import InputError
+from cclab.late import late
+from cclab.queries import Question
 from cclab.store import Store, health, holdings
 from cclab.store.index import Index
 from cclab.store.planned import check_is_store
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
+    from cclab.plan import outdated
+    from cclab.store import gc as collector
+    from cclab.store import transfer
     from cclab.store.holdings import Holdings
     from cclab.store.transfer import Moved
+else:
+    outdated = late("cclab.plan.outdated")
+    collector = late("cclab.store.gc")
+    transfer = late("cclab.store.transfer")
 
 _DAMAGED = 3
 _MOST_NAMED = 20
@@ -83,11 +89,8 @@ def gc(
     json: options.Json = False,
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
-    from cclab.plan.outdated import outdated
-    from cclab.store import gc as collector
-
     store = _store(folder)
-    known = outdated if other_versions else None
+    known = outdated.outdated if other_versions else None
     if dry_run:
         found = collector.garbage(store, known)
     else:
@@ -119,9 +122,6 @@ def export(
     ] = None,
 ) -> None:
     """Copy runs that a condition chooses into a results folder or an archive of their own."""
-    from cclab.queries import Question
-    from cclab.store import transfer
-
     store = _store(folder)
     chosen = {run for (run,) in Question(where, ["run"]).answer(folder, _tell_reading).rows()}
     if not chosen:
@@ -137,8 +137,6 @@ def bring(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
-    from cclab.store import transfer
-
     done = transfer.bring(source, Store(folder))
     Index(Store(folder)).refresh()
     note(f"{count(done.new, 'new run')} in {folder}")

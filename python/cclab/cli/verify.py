@@ -11,10 +11,15 @@ from rich.table import Table
 
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, show, stdout, tell
+from cclab.late import late
+from cclab.plan import in_words
 
 if TYPE_CHECKING:
+    from cclab import verification
     from cclab.verification import Verified
     from cclab.verification.verified import Compared, Line
+else:
+    verification = late("cclab.verification")
 
 _EXPECTATION_FAILED = 1
 _MOST_TOLD = 40
@@ -26,9 +31,6 @@ def verify(
     json: options.Json = False,
 ) -> None:
     """Hold what a run measured against its packet captures, number by number."""
-    # Its libraries take longer to load than many commands to run.
-    from cclab import verification
-
     verified = verification.verify(folder)
     if json:
         print_json(verified.document())
@@ -92,8 +94,6 @@ def _value(value: float | None) -> str:
 
 def _told(compared: Compared) -> str:
     """A contradiction in a line."""
-    from cclab.plan import in_words
-
     run, flow = compared.subject.run, compared.subject.flow
     swept = "".join(f", {words}" for words in in_words(run.params))
     number = f"{compared.number} at {compared.subject.point}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cclab.comparison.difference import Difference, differences
 from cclab.comparison.metric import follows_window
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.comparison.metric import Metric
+    from cclab.documents.scenario import Flow as WrittenFlow
+    from cclab.documents.scenario import Scenario
     from cclab.measure.points import Measured, Point
     from cclab.measure.results import Results
 
@@ -323,9 +325,10 @@ def _repeated(runs: list[Measured]) -> bool:
     return bool(others) and all(next_one == first for next_one in others)
 
 
-def _kinds(scenario: dict[str, Any], key: str) -> dict[str, str]:
+def _kinds(scenario: Scenario, key: Literal["traffic", "probes"]) -> dict[str, str]:
     """The kinds of a scenario's cross traffic, or of its probes, by their names."""
-    return {source["name"]: source["kind"] for source in scenario.get(key, [])}
+    sources = scenario.get("traffic", []) if key == "traffic" else scenario.get("probes", [])
+    return {source["name"]: source["kind"] for source in sources}
 
 
 def _probe(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
@@ -408,14 +411,14 @@ def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
     for run in runs:
         place, flow = next((k, f) for k, f in enumerate(run.metrics["flows"]) if f["name"] == name)
         asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
-        cut = asked.get("transfer") is not None and flow["ended_s"] is None
+        cut = asked["transfer"] is not None and flow["ended_s"] is None
         share = {"share": shares(run.metrics)[place]}
         rows.append(of_flow(flow) | share | ({"elapsed_s": None} if cut else {}))
     return rows
 
 
-def _cut_short(rows: list[dict[str, Any]], flow: dict[str, Any]) -> int:
-    return 0 if flow.get("transfer") is None else sum(row["ended_s"] is None for row in rows)
+def _cut_short(rows: list[dict[str, Any]], flow: WrittenFlow) -> int:
+    return 0 if flow["transfer"] is None else sum(row["ended_s"] is None for row in rows)
 
 
 def _whole(runs: list[Measured], metric: Metric) -> list[dict[str, Any]]:

@@ -12,11 +12,13 @@ from cclab.comparison.metric import METRICS, Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
+from cclab.late import late
 from cclab.metrics import OF_SEVERAL, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from cclab.comparison import figure as forest_figure
     from cclab.comparison.demand import Fault
     from cclab.comparison.difference import Difference
     from cclab.comparison.margin import Margin, Standing
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from cclab.measure.results import Results
     from cclab.measure.summary import Raised
     from cclab.plan.changes import Change
+else:
+    forest_figure = late("cclab.comparison.figure")
 
 SCHEMA = "cclab-compare/2"
 """Name and version of the comparison's document; docs/compare.schema.json describes it."""
@@ -274,10 +278,7 @@ class Comparison:
 
         Raises `InputError` if no difference can be drawn.
         """
-        # matplotlib takes longer to load than the comparison.
-        from cclab.comparison.figure import forest
-
-        return forest(self)
+        return forest_figure.forest(self)
 
     def document(self) -> dict[str, Any]:
         """The document that `cclab compare --json` prints."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from cclab import _core, api, kernel, sweep
 from cclab.errors import DamageError, InputError
+from cclab.late import late
 from cclab.plan.study import Study
 from cclab.store import Store
 from cclab.store.folder import RESULTS
@@ -17,12 +18,24 @@ from cclab.store.folder import RESULTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.comparison import correction as corrections
+    from cclab.comparison import margin as margins
+    from cclab.comparison import metric as measured_metrics
+    from cclab.comparison import results as comparisons
     from cclab.comparison.correction import Correction
     from cclab.comparison.margin import Margin
     from cclab.comparison.results import Comparison, Kind, Side
+    from cclab.documents.scenario import Scenario
     from cclab.execute import Listener
+    from cclab.measure import results as measured_results
     from cclab.measure.results import Results
     from cclab.plan import Plan
+else:
+    corrections = late("cclab.comparison.correction")
+    margins = late("cclab.comparison.margin")
+    measured_metrics = late("cclab.comparison.metric")
+    comparisons = late("cclab.comparison.results")
+    measured_results = late("cclab.measure.results")
 
 
 @dataclass(frozen=True)
@@ -87,25 +100,21 @@ def compare(
     Raises `InputError` or `StudyError` for wrong input, `StoreError` and `DamageError` if a folder
     cannot be used, and `RunError` if a run fails.
     """
-    from cclab.comparison.correction import known_correction
-    from cclab.comparison.margin import Margin
-    from cclab.comparison.metric import metric_names
-    from cclab.comparison.results import Side, compare_results
-
     flows, metrics, set = api.each(flows), api.each(metrics), api.each(set)
     # A wrong name is found before an hour of runs.
-    meant, allowed = metric_names(metrics), None if margin is None else Margin.of(margin)
+    meant = measured_metrics.metric_names(metrics)
+    allowed = None if margin is None else margins.Margin.of(margin)
     if allowed is not None:
         allowed.check(meant)
     how: _How = {
         "metrics": metrics,
-        "correction": known_correction(correction),
+        "correction": corrections.known_correction(correction),
         "margin": allowed,
     }
     if study is None:
         asked = {"flows": flows, "out": out, "backend": backend, "repeat": repeat}
         refuse_without_study(asked | {"seed": seed, "set": set, "jobs": jobs})
-        return compare_results("stores", side(a), side(b), **how)
+        return comparisons.compare_results("stores", side(a), side(b), **how)
     if not isinstance(a, str) or not isinstance(b, str):
         raise InputError(
             "with a study, A and B are the names of two backends, two variants or two kernels"
@@ -114,10 +123,12 @@ def compare(
         a, b, study, flows=flows, out=out, backend=backend, repeat=repeat, seed=seed, set=set
     )
     done = [
-        Side(one.label, sweep.carry_out(one.plan, one.store, jobs=jobs, listener=listener))
+        comparisons.Side(
+            one.label, sweep.carry_out(one.plan, one.store, jobs=jobs, listener=listener)
+        )
         for one in (pair.a, pair.b)
     ]
-    return compare_results(pair.kind, *done, meant=pair.meant, **how)
+    return comparisons.compare_results(pair.kind, *done, meant=pair.meant, **how)
 
 
 def refuse_without_study(asked: dict[str, Any]) -> None:
@@ -136,11 +147,8 @@ def side(given: str | Path | Results) -> Side:
     Raises `StoreError` if it is not a results folder, `DamageError` if runs in it are damaged and
     `InputError` if it holds none.
     """
-    from cclab.comparison.results import Side
-    from cclab.measure.results import Results
-
-    if isinstance(given, Results):
-        return Side(str(given.store.path), given)
+    if isinstance(given, measured_results.Results):
+        return comparisons.Side(str(given.store.path), given)
     store = Store(given)
     names = str(given) in (*backends(), *variants()) or _is_kernel(str(given))
     if names and not store.path.exists():
@@ -154,7 +162,7 @@ def side(given: str | Path | Results) -> Side:
         raise DamageError(store.path, [run.id for run in survey.damaged])
     if not survey.sound:
         raise InputError(f"{given} holds none of its runs; run the study first")
-    return Side(str(given), api.load(store.path))
+    return comparisons.Side(str(given), api.load(store.path))
 
 
 def plan_pair(
@@ -289,7 +297,7 @@ def _check_replaced(plan: Plan, replaced: Sequence[str], key: str, name: str) ->
                 )
 
 
-def _is_file(name: str, label: str, scenario: dict[str, Any]) -> bool:
+def _is_file(name: str, label: object, scenario: Scenario) -> bool:
     """Whether the flows of `scenario` call the variant's file `name` by `label`."""
     file, _, called = name.rpartition("/")[2].partition(".py:")
     file = f"{file}.py" if called else file

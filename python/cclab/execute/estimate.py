@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.documents.scenario import Scenario
     from cclab.execute.backends import Backend
     from cclab.plan import Run
 
@@ -16,14 +17,13 @@ _HEADERS = 52
 _WITHOUT_END_S = 60.0
 
 
-def packets(scenario: dict[str, Any]) -> float:
+def packets(scenario: Scenario) -> float:
     """Data packets of a run: what the bottleneck carries, unless the transfers are less."""
     flows = scenario["flows"]
     payload = min((flow["mss"] or _MTU - _HEADERS for flow in flows), default=_MTU - _HEADERS)
-    transfers = [flow["transfer"] for flow in flows]
+    transfers = _transfers(scenario)
     # Traffic alone has no transfers that would end.
-    endless = None in transfers or not transfers
-    finite: float | None = None if endless else sum(transfers) / payload
+    finite = sum(transfers) / payload if transfers else None
     rate = scenario["network"]["bottleneck"]["rate"]
     if rate is None:
         return finite or 0.0
@@ -31,20 +31,27 @@ def packets(scenario: dict[str, Any]) -> float:
     if span is None and finite is not None:
         return finite
     seconds_long = _WITHOUT_END_S if span is None else span * _NS
-    carried: float = rate / 8 / (payload + _HEADERS) * seconds_long
+    carried = rate / 8 / (payload + _HEADERS) * seconds_long
     return carried if finite is None else min(finite, carried)
 
 
-def length_s(scenario: dict[str, Any]) -> float:
+def length_s(scenario: Scenario) -> float:
     """Virtual seconds of a run: its duration, or what its transfers take at the full rate."""
     span = scenario["duration"]
     if span is not None:
-        return float(span * _NS)
+        return span * _NS
     rate = scenario["network"]["bottleneck"]["rate"]
-    transfers = [flow["transfer"] for flow in scenario["flows"]]
-    if rate is None or None in transfers:
+    transfers = _transfers(scenario)
+    if rate is None or transfers is None:
         return _WITHOUT_END_S
-    return float(sum(transfers) * 8 / rate)
+    return sum(transfers) * 8 / rate
+
+
+def _transfers(scenario: Scenario) -> list[int] | None:
+    """The bytes of each flow's transfer; None if one sends without end."""
+    transfers = [flow["transfer"] for flow in scenario["flows"]]
+    finite = [bytes_ for bytes_ in transfers if bytes_ is not None]
+    return finite if len(finite) == len(transfers) else None
 
 
 def seconds(run: Run, backend: Backend) -> float:

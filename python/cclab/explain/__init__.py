@@ -6,11 +6,10 @@ figures of a sweep draw the expectation beside the measurement.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cclab import _core
+from cclab.documents import describe
 from cclab.explain import groups, limits, told
 from cclab.explain.crossing import Crossing, crossings
 from cclab.explain.groups import GroupExplanation
@@ -21,8 +20,12 @@ from cclab.explain.told import Explained
 from cclab.explain.traffic import (
     TrafficExplanation,
     explain_traffic,
-    is_under_study,
+    under_study_bps,
 )
+
+if TYPE_CHECKING:
+    from cclab.documents.description import Description, FlowFacts
+    from cclab.documents.scenario import Flow, Network, Scenario
 
 __all__ = [
     "Explained",
@@ -115,24 +118,22 @@ class Explanation(Shown):
         return told.html(self)
 
 
-def explain(scenario: dict[str, Any]) -> Explanation:
+def explain(scenario: Scenario) -> Explanation:
     """Explains a resolved scenario. Raises `StudyError` where the simulator cannot build it."""
-    described = json.loads(_core.describe(json.dumps(scenario)))
-    links = described["links"]
-    limits.apply_courses(scenario["network"], links, scenario.get("duration"))
-    limits.apply_shapers(scenario["network"], links)
+    described = describe(scenario)
+    links = limits.rated(scenario["network"], described["links"], scenario["duration"])
     traffic = [
         explain_traffic(spec, facts, links)
         for spec, facts in zip(scenario.get("traffic", []), described["traffic"], strict=True)
     ]
-    crossing = crossings(described, traffic)
+    crossing = crossings(described, links, traffic)
     flows = [
-        _flow(scenario, spec, flow, described, crossing)
+        _flow(scenario["network"], spec, flow, described, links, crossing)
         for spec, flow in zip(scenario["flows"], described["flows"], strict=True)
     ]
     return Explanation(
         topology=scenario["network"]["topology"],
-        links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
+        links=[Link(link.name, link.rate_bps, link.delay_s) for link in links],
         flows=flows,
         groups=groups.explain_groups(scenario["flows"], flows),
         traffic=traffic,
@@ -143,25 +144,28 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         notes=[
             *_together(flows),
             *(note for one in crossing for note in one.notes),
-            *_of_courses(scenario, links),
+            *_of_courses(scenario["network"], links),
         ],
     )
 
 
 def _flow(
-    scenario: dict[str, Any],
-    spec: dict[str, Any],
-    flow: dict[str, Any],
-    described: dict[str, Any],
+    network: Network,
+    spec: Flow,
+    flow: FlowFacts,
+    described: Description,
+    links: list[limits.RatedLink],
     crossing: list[Crossing],
 ) -> FlowExplanation:
-    links, network = described["links"], scenario["network"]
     base = flow["base_rtt_s"]
     empty = base + sum(
-        bytes_ * 8 / links[i]["wire_bps"]
-        for way, bytes_ in (("data", flow["packet_bytes"]), ("acks", flow["ack_bytes"]))
-        for i in flow[way]
-        if links[i]["wire_bps"] is not None
+        bytes_ * 8 / wire_bps
+        for way, bytes_ in (
+            (flow["data"], flow["packet_bytes"]),
+            (flow["acks"], flow["ack_bytes"]),
+        )
+        for i in way
+        if (wire_bps := links[i].wire_bps) is not None
     )
     slowest, bounds = limits.of_links(flow, links, crossing)
     if slowest is not None:
@@ -171,7 +175,7 @@ def _flow(
     bounds += limits.of_source(spec, flow)
     sharers_of_routers = limits.sharers_of_routers(flow, described)
     bounds += limits.of_packet_rates(spec, network, flow, sharers_of_routers)
-    data = [links[i]["name"] for i in flow["data"]]
+    data = [links[i].name for i in flow["data"]]
     loss = limits.loss_probability(network, data)
     bursts = limits.loses_in_bursts(network, data)
     lossy = loss > 0 or bursts
@@ -182,16 +186,19 @@ def _flow(
         bounds += of_loss
     bounds.sort(key=lambda limit: limit.bps)
     near = _near(bounds)
-    bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
-    queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
+    bottleneck = None if slowest is None else links[slowest]
+    bdp = queue = None
+    if bottleneck is not None and bottleneck.rate_bps is not None:
+        bdp = bottleneck.rate_bps * base / 8
+        queue = _queue_bytes(network, bottleneck.name, flow)
     return FlowExplanation(
         name=flow["name"],
         cc=flow["cc"] or _UDP,
         data=data,
-        acks=[links[i]["name"] for i in flow["acks"]],
+        acks=[links[i].name for i in flow["acks"]],
         base_rtt_s=base,
         empty_rtt_s=empty,
-        bottleneck=None if slowest is None else links[slowest]["name"],
+        bottleneck=None if bottleneck is None else bottleneck.name,
         bdp_bytes=bdp,
         queue_bytes=queue,
         loss=loss,
@@ -232,7 +239,7 @@ def _of_near(bounds: list[Limit], near: list[str]) -> list[str]:
     return [f"{others} would soon bind where {bounds[0].name} did not: raise them together"]
 
 
-def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> float | None:
+def _queue_bytes(network: Network, name: str, flow: FlowFacts) -> float | None:
     """What the queue before the link called `name` holds, in bytes of this flow's packets."""
     link = limits.link_called(network, name)
     if link is None:
@@ -243,7 +250,7 @@ def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> fl
     return float(limit["packets"] * flow["packet_bytes"])
 
 
-def _of_variant(flow: dict[str, Any], loss: float, bursts: bool, known: bool) -> list[str]:
+def _of_variant(flow: FlowFacts, loss: float, bursts: bool, known: bool) -> list[str]:
     """A note that nothing is expected under loss, unless a formula for the variant is `known`."""
     if flow["source_bps"] is not None:
         return ["datagrams do not slow down: what the network does not carry is lost"]
@@ -262,17 +269,17 @@ def _of_variant(flow: dict[str, Any], loss: float, bursts: bool, known: bool) ->
 
 
 def _notes(
-    flow: dict[str, Any],
-    links: list[dict[str, Any]],
+    flow: FlowFacts,
+    links: list[limits.RatedLink],
     slowest: int | None,
     bdp: float | None,
     queue: float | None,
     lossy: bool,
 ) -> list[str]:
     notes = []
-    if slowest is not None and not is_under_study(slowest, links):
+    if slowest is not None and under_study_bps(slowest, links) is None:
         notes.append(
-            f"its slowest link is {links[slowest]['name']}, not the bottleneck: the queue under "
+            f"its slowest link is {links[slowest].name}, not the bottleneck: the queue under "
             "study will stay empty unless others fill it"
         )
     if bdp is None or queue is None:
@@ -280,8 +287,8 @@ def _notes(
     # Framing and headers are part of what the path holds.
     inflated = flow["packet_bytes"] / flow["payload_bytes"]
     filling, held = (
-        min((w for w in (flow["rwnd_bytes"], flow[of_buffer]) if w is not None), default=None)
-        for of_buffer in ("sndbuf_round_bytes", "sndbuf_bytes")
+        min((w for w in (flow["rwnd_bytes"], of_buffer) if w is not None), default=None)
+        for of_buffer in (flow["sndbuf_round_bytes"], flow["sndbuf_bytes"])
     )
     if filling is None or held is None:
         return notes
@@ -330,13 +337,13 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
     return notes
 
 
-def _of_courses(scenario: dict[str, Any], links: list[dict[str, Any]]) -> list[str]:
+def _of_courses(network: Network, links: list[limits.RatedLink]) -> list[str]:
     """Links of which more than the rate changes in the course of a run."""
     notes = []
-    for name in dict.fromkeys(link["name"] for link in links):
-        written = limits.link_called(scenario["network"], name) or {}
-        changes = written.get("schedule") or []
-        keys = [key for key in ("delay", "loss") if any(c.get(key) is not None for c in changes)]
+    for name in dict.fromkeys(link.name for link in links):
+        written = limits.link_called(network, name)
+        changes = [] if written is None else written.get("schedule", [])
+        keys = [key for key in ("delay", "loss") if any(key in change for change in changes)]
         if keys:
             notes.append(
                 f"the {' and the '.join(keys)} of {name} changes by its schedule: round trips, "

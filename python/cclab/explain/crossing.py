@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cclab import units
 from cclab.explain.groups import folded
 from cclab.explain.limits import Limit
 
 if TYPE_CHECKING:
+    from cclab.documents.description import Description, FlowFacts
+    from cclab.explain.limits import RatedLink
     from cclab.explain.traffic import TrafficExplanation
 
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 class Crossing:
     """A link, and what crosses it in its direction."""
 
-    link: dict[str, Any]
+    link: RatedLink
     sharers: int
     """Flows of TCP."""
     sources: dict[str, float]
@@ -37,46 +39,49 @@ class Crossing:
         """Of those who offer that, in words."""
         return folded([*self.sources, *self.datagrams])
 
-    def part(self, flow: dict[str, Any]) -> float:
-        """What the link has for a flow, in bits a second on it."""
-        rate = float(self.link["rate_bps"])
+    def part(self, flow: FlowFacts, rate: float) -> float:
+        """What the link, which carries `rate`, has for a flow, in bits a second on it."""
         own = self.datagrams.get(flow["name"])
         if own is None:
             return max(rate - self.offered_bps, 0.0) / self.sharers
         # Of more than it carries, each has what its part of it is.
         return max(rate * own / self.offered_bps if own else 0.0, rate - (self.offered_bps - own))
 
-    def limits(self, flow: dict[str, Any]) -> list[Limit]:
+    def limits(self, flow: FlowFacts) -> list[Limit]:
         """What others who cross the link leave of it to a flow, in payload."""
+        if self.link.rate_bps is None:
+            return []
+        part = self.part(flow, self.link.rate_bps)
         payload = flow["payload_bytes"] / flow["packet_bytes"]
         own = self.datagrams.get(flow["name"])
         others = [*self.sources, *(name for name in self.datagrams if name != flow["name"])]
         bounds = []
-        what = str(self.link["name"])
+        what = self.link.name
         if others:
             what = f"what {folded(others)} leaves of {what}"
-            left = self.part(flow) * (self.sharers if own is None else 1)
+            left = part * (self.sharers if own is None else 1)
             bounds.append(Limit("left", left * payload, what))
         if own is None and self.sharers > 1:
             why = f"an equal share of {what} among {self.sharers} flows"
-            bounds.append(Limit("share", self.part(flow) * payload, why))
+            bounds.append(Limit("share", part * payload, why))
         return bounds
 
     @property
     def notes(self) -> list[str]:
         """That nothing may be left to the flows that share the link."""
-        rate = self.link["rate_bps"]
+        rate = self.link.rate_bps
         if not self.sharers or rate is None or self.offered_bps < rate:
             return []
         return [
-            f"{self.names}: {units.told_rate(self.offered_bps)} offered to {self.link['name']}, "
+            f"{self.names}: {units.told_rate(self.offered_bps)} offered to {self.link.name}, "
             f"which carries {units.told_rate(rate)}: nothing is sure to be left for flows of TCP"
         ]
 
 
-def crossings(described: dict[str, Any], traffic: list[TrafficExplanation]) -> list[Crossing]:
-    """What crosses each link, in the order of links."""
-    links = described["links"]
+def crossings(
+    described: Description, links: list[RatedLink], traffic: list[TrafficExplanation]
+) -> list[Crossing]:
+    """What crosses each of `links`, those of `described`, in their order."""
     by_link = [Crossing(link, 0, {}, {}) for link in links]
     sharers = [0] * len(links)
     for facts, source in zip(described["traffic"], traffic, strict=True):
@@ -91,7 +96,7 @@ def crossings(described: dict[str, Any], traffic: list[TrafficExplanation]) -> l
         for link in flow["data"]:
             by_link[link].datagrams[flow["name"]] = offered
             # What a link does not carry does not come to the next.
-            offered = min(offered, links[link]["rate_bps"] or offered)
+            offered = min(offered, links[link].rate_bps or offered)
     return [
         Crossing(crossing.link, flows, crossing.sources, crossing.datagrams)
         for crossing, flows in zip(by_link, sharers, strict=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cclab.explain.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.documents.scenario import Flow
     from cclab.explain import FlowExplanation
 
 
@@ -31,9 +32,7 @@ class GroupExplanation(Shown):
     """Names of the lowest limits of its flows with an expectation, each once."""
 
 
-def explain_groups(
-    specs: list[dict[str, Any]], flows: Sequence[FlowExplanation]
-) -> list[GroupExplanation]:
+def explain_groups(specs: list[Flow], flows: Sequence[FlowExplanation]) -> list[GroupExplanation]:
     """The groups of a scenario's flows, in the order of their first ones."""
     members: dict[str, list[FlowExplanation]] = {}
     for spec, flow in zip(specs, flows, strict=True):
@@ -43,11 +42,10 @@ def explain_groups(
     return [_group(name, inside) for name, inside in members.items()]
 
 
-def group_of(spec: dict[str, Any]) -> str | None:
+def group_of(spec: Flow) -> str | None:
     """The group that a flow of a scenario is in: the one written, or that of its `count`."""
     name, dot, _ = spec["name"].partition(".")
-    group: str | None = spec.get("group") or (name if dot else None)
-    return group
+    return spec.get("group") or (name if dot else None)
 
 
 def folded(names: Sequence[str]) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cclab.explain.shown import Shown
-from cclab.explain.traffic import is_under_study
+from cclab.explain.traffic import under_study_bps
+
+if TYPE_CHECKING:
+    from cclab.documents.description import ProbeFacts
+    from cclab.documents.scenario import Probe
+    from cclab.explain.limits import RatedLink
 
 _NS = 1e-9
 
@@ -32,16 +37,14 @@ class ProbeExplanation(Shown):
     None if it crosses neither."""
 
 
-def explain_probe(
-    spec: dict[str, Any], facts: dict[str, Any], links: list[dict[str, Any]]
-) -> ProbeExplanation:
+def explain_probe(spec: Probe, facts: ProbeFacts, links: list[RatedLink]) -> ProbeExplanation:
     """Explains one probe, `spec` of the scenario, of which the simulator says `facts`."""
-    crossed = [i for i in (*facts["data"], *facts["acks"]) if is_under_study(i, links)]
-    slowest = min((links[i]["rate_bps"] for i in crossed), default=None)
+    rates = [under_study_bps(i, links) for i in (*facts["data"], *facts["acks"])]
+    slowest = min((rate for rate in rates if rate is not None), default=None)
     return ProbeExplanation(
         name=facts["name"],
         kind=facts["kind"],
-        data=[links[i]["name"] for i in facts["data"]],
+        data=[links[i].name for i in facts["data"]],
         interval_s=spec["interval"] * _NS,
         base_rtt_s=facts["base_rtt_s"],
         idle_rtt_s=facts["idle_rtt_s"],

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cclab import units
 from cclab.explain.shown import Shown
+
+if TYPE_CHECKING:
+    from cclab.documents.description import TrafficFacts
+    from cclab.documents.scenario import Application, Traffic
+    from cclab.explain.limits import RatedLink
 
 _NS = 1e-9
 _KEYS_PER_WRITE = (1 - 0.3**8) / (1 - 0.3)
@@ -38,31 +43,33 @@ class TrafficExplanation(Shown):
 
 
 def explain_traffic(
-    spec: dict[str, Any], facts: dict[str, Any], links: list[dict[str, Any]]
+    spec: Traffic, facts: TrafficFacts, links: list[RatedLink]
 ) -> TrafficExplanation:
     """Explains one source, `spec` of the scenario, of which the simulator says `facts`."""
     offered, reason = offered_load(spec, facts)
-    crossed = next((i for i in facts["data"] if is_under_study(i, links)), None)
+    under_study = (under_study_bps(i, links) for i in facts["data"])
+    crossed = next((bps for bps in under_study if bps is not None), None)
     return TrafficExplanation(
         name=facts["name"],
         kind=facts["kind"],
-        data=[links[i]["name"] for i in facts["data"]],
+        data=[links[i].name for i in facts["data"]],
         base_rtt_s=facts["base_rtt_s"],
         offered_bps=offered,
         yields=facts["kind"] not in _UNYIELDING,
-        bottleneck_share=None if crossed is None else offered / links[crossed]["rate_bps"],
+        bottleneck_share=None if crossed is None else offered / crossed,
         reason=reason,
     )
 
 
-def is_under_study(index: int, links: list[dict[str, Any]]) -> bool:
-    """Whether a link is the study's bottleneck, one of a row of them, or its way back."""
+def under_study_bps(index: int, links: list[RatedLink]) -> float | None:
+    """The rate of a link that is the study's bottleneck, one of a row of them, or its way back;
+    None of another, and of one that is infinitely fast."""
     link = links[index]
-    named = link["name"].removesuffix(".reverse").rstrip("0123456789") == "bottleneck"
-    return (index in (0, 1) or named) and link["rate_bps"] is not None
+    named = link.name.removesuffix(".reverse").rstrip("0123456789") == "bottleneck"
+    return link.rate_bps if index in (0, 1) or named else None
 
 
-def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, str]:
+def offered_load(spec: Traffic, facts: TrafficFacts) -> tuple[float, str]:
     """Bits a second on a link in the direction of the data, and their derivation in words."""
     kind, params, rtt = spec["kind"], spec["params"], facts["base_rtt_s"]
     # Of segments of a mean size, the part that is full.
@@ -100,14 +107,13 @@ def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, st
     )
 
 
-def application_limit(application: dict[str, Any], rtt_s: float) -> tuple[float, str]:
+def application_limit(application: Application, rtt_s: float) -> tuple[float, str]:
     """The most payload that an application writes, in bit/s, and its derivation in words."""
-    kind = application["kind"]
-    if kind == "on-off":
+    if application["kind"] == "on-off":
         share = application["on"] / (application["on"] + application["off"])
         rate = application["rate"]
         return rate * share, f"it writes {units.told_rate(rate)} for {share:.0%} of the time"
-    if kind == "request-response":
+    if application["kind"] == "request-response":
         cycle = application["think"] * _NS + rtt_s
         response = application["response"]
         every = units.told_time(cycle)

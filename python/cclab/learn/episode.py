@@ -13,6 +13,8 @@ from cclab.learn.interval import Interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.documents.scenario import Scenario
+
 SETTLING_S = 0.01
 """How finely an episode waits for a flow's first round trip."""
 
@@ -20,7 +22,7 @@ SETTLING_S = 0.01
 class Episode:
     """A run that goes on as long as it is told to and then stands still."""
 
-    def __init__(self, scenario: dict[str, Any], seed: int, steered: Sequence[str] = ()) -> None:
+    def __init__(self, scenario: Scenario, seed: int, steered: Sequence[str] = ()) -> None:
         """Begins the run of `scenario` (as of `cclab.plan.Point`) with `seed`.
 
         The flows called `steered` get a variant that does what `steer` says. Raises `InputError`
@@ -35,9 +37,9 @@ class Episode:
         files = {file["label"]: file["file"] for file in scenario.get("variant_files", [])}
         others = [flow for flow in scenario["flows"] if flow["name"] not in steered]
         for user in [*others, *scenario.get("traffic", [])]:
-            if user.get("cc") in files:
+            if (label := user.get("cc")) in files:
                 raise InputError(
-                    f"{user['name']} has the variant of {files[user['cc']]}: what files do, "
+                    f"{user['name']} has the variant of {files[label]}: what files do, "
                     "processes of their own do, not an environment; give it a variant of cclab"
                 )
         self._number = {name: number for number, name in enumerate(steered)}

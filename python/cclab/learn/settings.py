@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from cclab.documents.scenario import Scenario
     from cclab.learn.interval import Interval
 
 LEAST_INTERVAL_S = 1e-3
 
 
-def scenarios(study: str | Path | Study, set: str | Sequence[str]) -> list[dict[str, Any]]:
+def scenarios(study: str | Path | Study, set: str | Sequence[str]) -> list[Scenario]:
     """The scenarios of a study: one for each sweep point.
 
     Raises `StudyError` or `InputError` if the study is wrong or not for the simulator.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cclab.late import late
 from cclab.plan import measures as of_runs
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from cclab.plan import Measure, Plan, Point, Run, Until
 
     Values = list[float | None]
+    from cclab.measure import stats
+else:
+    stats = late("cclab.measure.stats")
 
 
 @dataclass
@@ -83,16 +87,13 @@ def _values_of(runs: list[dict[str, Any]], measures: list[Measure]) -> list[Valu
 def _enough(tables: list[list[Values]], until: Until) -> list[bool]:
     """Whether every row of each table is sure. Tables with as many runs are done at once."""
     enough = [True] * len(tables)
-    # It loads a library that takes longer than many commands run.
-    from cclab.measure.stats import estimates
-
     by_runs: dict[int, list[int]] = {}
     for number, table in enumerate(tables):
         by_runs.setdefault(len(table[0]), []).append(number)
     for numbers in by_runs.values():
         owners = [number for number in numbers for _ in tables[number]]
         rows = [row for number in numbers for row in tables[number]]
-        for owner, estimate in zip(owners, estimates(rows), strict=True):
+        for owner, estimate in zip(owners, stats.estimates(rows), strict=True):
             if not _sure(estimate, until):
                 enough[owner] = False
     return enough
@@ -116,9 +117,7 @@ def relative_width(estimate: Estimate | None) -> float | None:
 
 def warning(until: Until, runs: list[dict[str, Any]]) -> dict[str, str] | None:
     """The doubt that the runs of a point, given by their metrics, did not get sure enough."""
-    from cclab.measure.stats import estimates
-
-    known = estimates(_values_of(runs, until.measures))
+    known = stats.estimates(_values_of(runs, until.measures))
     told = []
     for measure, estimate in zip(until.measures, known, strict=True):
         if not _sure(estimate, until):

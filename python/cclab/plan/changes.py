@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cclab import units
 from cclab.plan import text
+
+if TYPE_CHECKING:
+    from cclab.documents.scenario import Scenario
 
 _TIMES = frozenset(
     {
@@ -39,7 +42,7 @@ class Change:
         return {"key": self.key, "a": self.a, "b": self.b}
 
 
-def changes(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
+def changes(a: Scenario, b: Scenario) -> list[Change]:
     """The keys in which the scenarios `a` and `b` differ, in the order of their keys.
 
     `trace` is not compared: it only says what is recorded. Flows are matched by name; flows that
@@ -59,7 +62,7 @@ def changes(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
     return _folded(differing, names)
 
 
-def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...], Any]:
+def _leaves(scenario: Scenario, flows: list[str]) -> dict[tuple[str, ...], Any]:
     """The values by path; a list is one value."""
     leaves: dict[tuple[str, ...], Any] = {}
 
@@ -72,11 +75,11 @@ def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...],
 
     for key, value in scenario.items():
         if key == "flows":
-            by_name = {flow["name"]: flow for flow in value}
+            by_name = {flow["name"]: flow for flow in scenario["flows"]}
             for name in flows:
                 walk(("flow", name), {k: v for k, v in by_name[name].items() if k != "name"})
         elif key == "variant_files":
-            for file in value:
+            for file in scenario["variant_files"]:
                 walk((key, file["label"]), f"{file['file']} {file['sha256'][:12]}")
         elif key != "trace":
             walk((key,), value)

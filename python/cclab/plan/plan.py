@@ -12,6 +12,8 @@ from cclab.plan.deltas import applied, delta
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from cclab.documents.scenario import Scenario
+
 SCHEMA = "cclab-plan/2"
 """Name and version of `plan.json` in a store, and of the store's form with it."""
 
@@ -27,7 +29,7 @@ class Run:
     version: str
     """What else determines the result: the versions of what the scenario uses, or of what is done
     around a kernel, and the kernel; `versions` reads it."""
-    scenario: dict[str, Any] = field(repr=False)
+    scenario: Scenario = field(repr=False)
     """What runs, as docs/study-file.md describes it with every default filled in."""
 
     def to_json(self) -> str:
@@ -49,7 +51,7 @@ class Point:
 
     params: dict[str, Any]
     """The swept keys and their values as the study writes them; empty without a sweep."""
-    scenario: dict[str, Any] = field(repr=False)
+    scenario: Scenario = field(repr=False)
     unsupported: list[dict[str, Any]]
     """What the backend cannot do: `path` in the study and `what` it is."""
     runs: list[Run]

@@ -40,7 +40,8 @@ def told(store: Store, contents: Collection[str]) -> list[str]:
 def _apart(last: Planned, earlier: Planned) -> str:
     a, b = last.points[0], earlier.points[0]
     differences = [
-        f"{change.key} = {change.b}, not {change.a}" for change in changes(a.scenario, b.scenario)
+        f"{change.key} = {change.b}, not {change.a}"
+        for change in changes(last.scenario(a), earlier.scenario(b))
     ]
     if a.backend != b.backend:
         differences.insert(0, f"backend = {b.backend}, not {a.backend}")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError, StoreError
+from cclab.late import late
 from cclab.plan import short_key
 from cclab.report import stamp, tables
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.measure.results import Results
+    from cclab.report import explore, figures, page
     from cclab.report.figures import Asked
+else:
+    explore = late("cclab.report.explore")
+    figures = late("cclab.report.figures")
+    page = late("cclab.report.page")
 
 __all__ = ["EXPLORE", "PAGE", "check", "refresh", "write", "write_figure"]
 
@@ -46,9 +52,6 @@ def write(
     give equal bytes. Raises `InputError` for another format, run or key and `StoreError` if the
     folder cannot be written.
     """
-    # They take longer to load than most reports take to check.
-    from cclab.report import explore, figures, page
-
     check(formats=formats)
     looks = figures.set_by(set, report=True)
     drawn = page.draw(results, looks)
@@ -99,8 +102,6 @@ def write_figure(
     that of `write`. Raises `InputError` for a wrong name, and `StoreError` if the folder cannot be
     written.
     """
-    from cclab.report import figures
-
     check(formats=formats)
     figure = figures.asked_for(results, name, asked, figures.set_by(set))
     words = [name, *asked.metrics, *map(short_key, asked.axes)]
@@ -116,16 +117,12 @@ def write_figure(
     return paths
 
 
-def check(
-    figures: Sequence[str] = (), formats: Sequence[str] = (), set: Sequence[str] = ()
-) -> None:
+def check(names: Sequence[str] = (), formats: Sequence[str] = (), set: Sequence[str] = ()) -> None:
     """Raises `InputError` if there is no such figure, format or setting."""
-    from cclab.report.figures import FORMATS, kind_called, set_by
-
-    set_by(set, report=not figures)
-    for name in figures:
-        kind_called(name)
-    unknown = [ending for ending in formats if ending not in FORMATS]
+    figures.set_by(set, report=not names)
+    for name in names:
+        figures.kind_called(name)
+    unknown = [ending for ending in formats if ending not in figures.FORMATS]
     if unknown:
-        known = ", ".join(FORMATS)
+        known = ", ".join(figures.FORMATS)
         raise InputError(f"no format {unknown[0]!r} for figures; they are {known}")

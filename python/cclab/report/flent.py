@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from cclab.documents.scenario import Scenario, Start
     from cclab.measure.points import Measured
     from cclab.measure.results import Results
 
@@ -91,7 +92,10 @@ def _document(study: str, run: Measured, point: str) -> dict[str, Any]:
         )
     series = _flows(run, flows, steps) | _probes(run, pings, steps)
     series |= _together(series)
-    length = min((_lasts(f, end) for f in scenario["flows"] if f["duration"]), default=end)
+    length = min(
+        (_lasts(f["start"], f["duration"], end) for f in scenario["flows"] if f["duration"]),
+        default=end,
+    )
     words = re.sub(r"[^A-Za-z0-9_+]+", "-", point).strip("-")
     hosts = [f"host{number}" for number in range(1, 5)]
     streams = {
@@ -125,13 +129,12 @@ def _document(study: str, run: Measured, point: str) -> dict[str, Any]:
     }
 
 
-def _lasts(flow: dict[str, Any], end: float) -> float:
+def _lasts(start: Start, duration_ns: int, end: float) -> float:
     """How long a flow with a duration may last before the run's end, in seconds."""
-    started, duration = (float(ns) * 1e-9 for ns in (flow["start"]["at"], flow["duration"]))
-    return max(0.0, min(duration, end - started))
+    return max(0.0, min(duration_ns * 1e-9, end - start["at"] * 1e-9))
 
 
-def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], dict[str, str]]:
+def _names(study: str, scenario: Scenario) -> tuple[str, dict[str, str], dict[str, str]]:
     """The name of the test, and what Flent calls each flow and each probe."""
     # Flent's tests have series of TCP alone.
     flows = [flow for flow in scenario["flows"] if not flow.get("udp")]
@@ -161,7 +164,7 @@ def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], d
     return name, called, pings
 
 
-def _is_ready(study: str, scenario: dict[str, Any]) -> bool:
+def _is_ready(study: str, scenario: Scenario) -> bool:
     """Whether a scenario is of the ready study called `study`, and not of one that has its name."""
     file = ready.file_of(study)
     return file is not None and _series_in(scenario) == _series_in_ready(file)
@@ -172,7 +175,7 @@ def _series_in_ready(file: Path) -> frozenset[tuple[str, str]]:
     return _series_in(Study.load(file).plan().points[0].scenario)
 
 
-def _series_in(scenario: dict[str, Any]) -> frozenset[tuple[str, str]]:
+def _series_in(scenario: Scenario) -> frozenset[tuple[str, str]]:
     """What there is a series of, copies of a flow (`count`) as one: flows with the direction of
     their data, and probes with their kind."""
     names = [flow["name"] for flow in scenario["flows"]]

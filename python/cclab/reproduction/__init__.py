@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cclab.errors import InputError
 from cclab.execute import backends
+from cclab.late import late
 from cclab.reproduction import judge, printed, references, runs
 from cclab.reproduction.file import load, names
 
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
 
     from cclab.execute import Listener
     from cclab.measure.results import Results
+    from cclab.reproduction import document, figures
     from cclab.reproduction.figures import Drawn
     from cclab.reproduction.file import Published
     from cclab.reproduction.judge import Judged
     from cclab.reproduction.printed import Filled
     from cclab.reproduction.runs import Done, Planned
     from cclab.reproduction.schema import Claim, Suspicion
+else:
+    document = late("cclab.reproduction.document")
+    figures = late("cclab.reproduction.figures")
 
 __all__ = ["RESULTS", "SCHEMA", "Reproduced", "load", "names", "reproduce"]
 
@@ -68,8 +73,6 @@ class Reproduced:
 
     def figures(self) -> list[Drawn]:
         """Every figure of the study, drawn anew."""
-        from cclab.reproduction import figures
-
         drawn = []
         for figure in self.published.says.figure:
             by_backend = {b: self.measured(b) for b in self.backends}
@@ -81,8 +84,6 @@ class Reproduced:
 
     def document(self) -> dict[str, Any]:
         """The document that `cclab reproduce --json` prints."""
-        from cclab.reproduction import document
-
         return document.of(self)
 
     def __repr__(self) -> str:

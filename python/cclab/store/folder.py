@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cclab import _core
 from cclab.errors import StoreError
+from cclab.late import late
 from cclab.plan import SCHEMA, Plan
 from cclab.store import disk
 
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cclab.plan import Run
+    from cclab.store import trace as traces
+    from cclab.store import writer as writers
     from cclab.store.trace import Trace
     from cclab.store.writer import Writer
+else:
+    traces = late("cclab.store.trace")
+    writers = late("cclab.store.writer")  # which needs this module
 
 State = Literal["sound", "damaged", "absent"]
 
@@ -140,10 +146,7 @@ class Store:
 
     def trace(self, run_id: str) -> Trace:
         """The trace of the run `run_id`; nothing is read yet."""
-        # Its libraries take longer to load than many commands run.
-        from cclab.store.trace import Trace
-
-        return Trace(self.file(run_id), self.captures / run_id)
+        return traces.Trace(self.file(run_id), self.captures / run_id)
 
     def missing(self, plan: Plan) -> list[Run]:
         """The runs of `plan` that have no sound file, in the plan's order."""
@@ -228,9 +231,7 @@ class Store:
 
     def writer(self) -> Writer:
         """A place to write runs from; use it as a context."""
-        from cclab.store.writer import Writer
-
-        return Writer(self)
+        return writers.Writer(self)
 
     def states(self, ids: list[str], *, contents: bool) -> list[State]:
         """What there is of each of the runs `ids`; see `sound`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cclab import _core
 from cclab.plan import Plan
 from cclab.store.folder import ENDING, PLAN
+from cclab.store.index import Index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,8 +52,6 @@ class Health:
 
 def examine(store: Store) -> Health:
     """Reads everything in `store` and compares it with what it was. Changes nothing."""
-    from cclab.store.index import Index
-
     store.check_version()
     found = Health()
     runs = sorted(store.ids())

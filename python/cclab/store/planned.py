@@ -15,6 +15,7 @@ from cclab.store.folder import PLAN
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cclab.documents.scenario import Scenario
     from cclab.store.folder import Store
 
 
@@ -57,9 +58,9 @@ class Planned(msgspec.Struct):
         """The ids of the runs that it asks for."""
         return {run.id for point in self.points for run in point.runs}
 
-    def scenario(self, point: _Point) -> dict[str, Any]:
+    def scenario(self, point: _Point) -> Scenario:
         """The whole scenario of one of its points."""
-        whole: dict[str, Any] = applied(self.points[0].scenario, point.delta)
+        whole: Scenario = applied(self.points[0].scenario, point.delta)
         return whole
 
     @property

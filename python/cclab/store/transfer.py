@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import shutil
 import tarfile
 import tempfile
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cclab import _core
 from cclab.errors import InputError, StoreError
+from cclab.late import late
 from cclab.store import disk
 from cclab.store.folder import PLAN, Store, Told
 from cclab.store.gc import needed_by, plans_of
@@ -20,7 +23,11 @@ from cclab.store.health import is_of, torn_plans
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import zstandard
+
     from cclab.plan import Plan
+else:
+    zstandard = late("zstandard")
 
 ARCHIVES = (".tar", ".tar.gz", ".tar.zst")
 """What an archive's name ends in."""
@@ -202,13 +209,9 @@ def _pack(folder: Path, work: Path, archive: Path) -> None:
 @contextlib.contextmanager
 def _compressing(raw: IO[bytes], archive: Path) -> Iterator[IO[bytes]]:
     if archive.name.endswith(".gz"):
-        import gzip
-
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out:
             yield out  # type: ignore[misc] # it is typed as no IO
     elif archive.name.endswith(".zst"):
-        import zstandard
-
         with zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False) as out:
             yield out
     else:
@@ -260,17 +263,12 @@ def _read_to_the_end(tar: tarfile.TarFile) -> None:
 @contextlib.contextmanager
 def _decompressing(raw: IO[bytes], source: Path) -> Iterator[IO[bytes]]:
     if source.name.endswith(".gz"):
-        import gzip
-        import zlib
-
         try:
             with gzip.GzipFile(fileobj=raw) as stream:
                 yield stream  # type: ignore[misc] # it is typed as no IO
         except zlib.error as error:
             raise OSError(str(error)) from error
     elif source.name.endswith(".zst"):
-        import zstandard
-
         try:
             with zstandard.ZstdDecompressor().stream_reader(raw) as stream:
                 yield stream

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import ModuleType
 
+    from cclab.documents.scenario import Scenario
+
 
 class FileError(Exception):
     """What is wrong with a file: the message says where, and what would be right."""
@@ -98,7 +100,7 @@ class Files:
             compiled,
         )
 
-    def tried(self, scenario: Mapping[str, Any]) -> None:
+    def tried(self, scenario: Scenario) -> None:
         """Makes an object of each class of `scenario`, and has its hooks compiled if they are to
         be. Raises `FileError` if that cannot be done."""
         files = {file["label"]: file["file"] for file in scenario.get("variant_files", [])}
@@ -109,16 +111,16 @@ class Files:
                 if made.native is not None:
                     made.native.start(flow)
 
-    def of_flows(self, scenario: Mapping[str, Any]) -> list[Class]:
+    def of_flows(self, scenario: Scenario) -> list[Class]:
         """The classes of the flows and the cross traffic of `scenario`, each once for each set of
         parameters."""
         classes: list[Class] = []
         files = {file["label"]: file for file in scenario.get("variant_files", [])}
-        for user in [*scenario.get("flows", []), *scenario.get("traffic", [])]:
-            file = files.get(user.get("cc"))
+        for user in [*scenario["flows"], *scenario.get("traffic", [])]:
+            file = files.get(user.get("cc", ""))
             if file is None or file["language"] != "python":
                 continue
-            params = user.get("cc_params") or {}
+            params = user.get("cc_params", {})
             if not any((made.label, made.params) == (file["label"], params) for made in classes):
                 classes.append(self.with_params(file, params))
         return classes

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cclab.api import run
 from cclab.errors import RunError
 from cclab.execute.backends.host import VARIANTS
 from cclab.kernel.cache import OVERRIDE
@@ -143,8 +144,6 @@ def _output(out: Path, name: str, command: list[str]) -> str:
 
 
 def _run(out: Path, name: str, flow: str, network: str = "simulator") -> Results:
-    from cclab.api import run
-
     text = _STUDY.format(title=f"Kernel test: {name}", flow=name, network=network) + flow
     study = Study(name=name, file=f"kernel test, {name}", text=text)
     return run(study, out=out / name, backend="linux", jobs=1)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cclab.captures import Problem
+    from cclab.documents.scenario import Flow as WrittenFlow
+    from cclab.documents.scenario import Scenario
     from cclab.measure.points import Measured
     from cclab.store.trace import Trace
 
@@ -60,7 +62,7 @@ class Run:
         return self.measured.trace
 
     @property
-    def scenario(self) -> dict[str, Any]:
+    def scenario(self) -> Scenario:
         """What ran."""
         return self.measured.run.scenario
 
@@ -83,22 +85,20 @@ class Run:
     @property
     def points(self) -> list[str]:
         """Where packets were captured."""
-        points: list[str] = self.scenario["trace"]["capture"]
-        return points
+        return self.scenario["trace"]["capture"]
 
     @property
     def link_under_study(self) -> str | None:
         """What a graph calls the bottleneck, which is a point by that name, too."""
         graph = self.scenario["network"].get("graph")
-        place = None if graph is None else graph.get("bottleneck")
-        return None if place is None else graph["links"][place].get("name")
+        return None if graph is None else graph["links"][graph["bottleneck"]]["name"]
 
     @cached_property
     def covered(self) -> tuple[int, int]:
         """The time that captures cover, in nanoseconds since the beginning of the run."""
         trace = self.scenario["trace"]
         until = trace["until"]
-        return trace["from"] or 0, self.end_ns if until is None else min(until, self.end_ns)
+        return trace["from"], self.end_ns if until is None else min(until, self.end_ns)
 
     @property
     def end_ns(self) -> int:
@@ -139,7 +139,7 @@ class Run:
         started = [flow for flow in self.flows if flow.row["started_ns"] is not None]
         starts = [flow.row["started_ns"] for flow in started]
         ends = [flow.row["ended_ns"] for flow in started if flow.row["ended_ns"] is not None]
-        begin = max([self.scenario["warmup"] or 0, *starts])
+        begin = max([self.scenario["warmup"], *starts])
         end = min([self.end_ns, *ends])
         return (begin, end) if starts and begin < end else None
 
@@ -162,7 +162,7 @@ class Flow:
     """Its row of `flows.parquet`."""
     metrics: dict[str, Any]
     """Its metrics, as docs/metrics.md defines them."""
-    written: dict[str, Any]
+    written: WrittenFlow
     """What the scenario says of it."""
 
     @property
@@ -178,7 +178,7 @@ class Flow:
     @property
     def is_program(self) -> bool:
         """Whether a program opens its connections, as many as it likes."""
-        return self.written.get("command") is not None
+        return "command" in self.written
 
     @property
     def delayed_at_sender(self) -> bool:
@@ -191,10 +191,10 @@ class Flow:
         A kernel loses packets before the capture point of a sender, and behind that of a receiver.
         """
         bottleneck = self.run.scenario["network"]["bottleneck"]
-        lossy = [*(bottleneck.get("loss") or []), *(bottleneck.get("outage") or [])]
+        lossy = [*bottleneck.get("loss", []), *bottleneck.get("outage", [])]
         if end == "sender" and self.delayed_at_sender and "delay_limit" in self.written:
             return True
-        return self.run.on_kernels_network and any(place.get("at") == end for place in lossy)
+        return self.run.on_kernels_network and any(place["at"] == end for place in lossy)
 
     @property
     def addresses(self) -> tuple[str, str]:

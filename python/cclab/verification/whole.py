@@ -138,9 +138,9 @@ def _on_the_wire_back(run: Run, capture: Captured) -> float:
     At most as many of the shortest as the wire holds, and as many as the flows had reason to send.
     """
     bottleneck = run.scenario["network"]["bottleneck"]
-    changes = bottleneck.get("schedule") or []
-    delays = [bottleneck["delay"], *(c["delay"] for c in changes if c.get("delay"))]
-    rates = [run.links[1]["rate_bps"] or 0, *(c["rate"] for c in changes if c.get("rate"))]
+    changes = bottleneck.get("schedule", [])
+    delays = [bottleneck["delay"], *(c["delay"] for c in changes if "delay" in c)]
+    rates = [run.links[1]["rate_bps"] or 0, *(c["rate"] for c in changes if "rate" in c)]
     holds: float = max(delays) / NANOSECONDS * max(rates) / (8 * _LEAST_HEADERS) + 1
     sent = sum(_under_way_back(capture.of(flow), max(delays)) for flow in run.flows)
     return min(holds, sent)
@@ -198,7 +198,7 @@ def _no_pair(run: Run, captures: Captures, flow: Flow | None) -> str | None:
     if run.table("drops") is None:
         return Because.NO_DROPS
     network = run.scenario["network"]
-    if any(network[link].get("duplicate") for link in ("bottleneck", "access")):
+    if any(link.get("duplicate") for link in (network["bottleneck"], network["access"])):
         return Because.COPIED
     if any(flow.loses_packets_at(end) for end in ("sender", "receiver")):
         return UNLOST.unless

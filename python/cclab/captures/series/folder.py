@@ -13,6 +13,7 @@ from cclab.captures.series import ACROSS, SERIES, TALKS
 from cclab.captures.series.tables import SACKS, SEGMENTS
 from cclab.captures.series.talks import DATAGRAMS
 from cclab.errors import InputError, StoreError
+from cclab.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.captures import Capture
+    from cclab.captures.series import figures, page, xplot
     from cclab.captures.series.flows import Flows
+else:
+    figures = late("cclab.captures.series.figures")
+    page = late("cclab.captures.series.page")
+    xplot = late("cclab.captures.series.xplot")
 
 PAGE = "index.html"
 DOCUMENT = "analysis.json"
@@ -164,9 +170,6 @@ def contents(
     `MOST_CONNECTIONS` conversations with the most payload; `title` is
     the page's, and `document` is what `cclab analyze --json` prints. Equal tables give equal bytes.
     """
-    # They take longer to load than all else here.
-    from cclab.captures.series import figures, page, xplot
-
     tables, talks = flows.tables, flows.talks
     yield CONNECTIONS, _parquet(tables.connections)
     yield CONVERSATIONS, _parquet(talks.conversations)

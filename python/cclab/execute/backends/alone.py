@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from cclab._core import Progress
+    from cclab.documents.scenario import Scenario, VariantFile
     from cclab.plan import Run
 
 HOOK_S = 30.0
@@ -90,8 +91,7 @@ _trying = threading.Lock()
 def _is_first(run: Run) -> bool:
     """Whether no run with the files of `run` was done by this process. C files call nothing of the
     system's: they have neither its clock nor its random numbers."""
-    files = run.scenario["variant_files"]
-    hashes = sorted(file["sha256"] for file in files if file["language"] != "c")
+    hashes = sorted(file["sha256"] for file in _files([run]) if file["language"] != "c")
     key = " ".join(hashes)
     with _trying:
         first = bool(hashes) and key not in _tried
@@ -127,7 +127,7 @@ def _executed(run: Run, directory: Path, progress: Progress) -> str | None:
     if died == _CANCELLED:
         return _cancelled(progress)
     if died is not None:
-        return _naming([run.scenario], died)
+        return _naming([file["file"] for file in _files([run])], died)
     failed: str | None = answer["over"]
     return failed
 
@@ -143,7 +143,7 @@ def wrong_files(runs: Sequence[Run]) -> list[str]:
     work = {"check": check, "languages": _languages(runs)}
     answer, died = _done(work, lambda line: None, lambda: False)
     if died is not None:
-        return [_naming(check, died)]
+        return [_naming([file["file"] for file in _files(runs)], died)]
     wrong: list[str] = answer["wrong"]
     return wrong
 
@@ -157,34 +157,39 @@ def parameters(path: str, row: dict[str, Any]) -> list[dict[str, Any]]:
     work = {"path": path, "describe": row, "languages": [row["language"].lower()]}
     answer, died = _done(work, lambda line: None, lambda: False)
     if died is not None:
-        raise InputError(_naming([{"variant_files": [row]}], died))
+        raise InputError(_naming([row["file"]], died))
     if wrong := answer["wrong"]:
         raise InputError("\n".join(wrong))
     taken: list[dict[str, Any]] = answer["params"]
     return taken
 
 
-def _asked(scenario: dict[str, Any]) -> str:
+def _asked(scenario: Scenario) -> str:
     """What decides whether the files of `scenario` can be used: they, and their parameters."""
-    said = ("label", "language", "file", "name", "sha256")
-    files = [[file[key] for key in said] for file in scenario["variant_files"]]
-    users = [*scenario.get("flows", []), *scenario.get("traffic", [])]
+    files = [
+        [file["label"], file["language"], file["file"], file["name"], file["sha256"]]
+        for file in scenario.get("variant_files", [])
+    ]
+    users = [*scenario["flows"], *scenario.get("traffic", [])]
     given = [[user.get("cc"), user.get("cc_params")] for user in users]
     return json.dumps([files, given], sort_keys=True)
 
 
-def _naming(scenarios: Sequence[dict[str, Any]], died: str) -> str:
-    """`died`, with the files of `scenarios` where it names none."""
+def _naming(files: Sequence[str], died: str) -> str:
+    """`died`, with the names of `files` where it names none."""
     if _NAMES_FILE.match(died):
         return died
-    files = [file["file"] for scenario in scenarios for file in scenario["variant_files"]]
     return f"{', '.join(dict.fromkeys(files))}: {died}"
 
 
 def _languages(runs: Sequence[Run]) -> list[str]:
     """What the files of `runs` are written in."""
-    files = [file for run in runs for file in run.scenario.get("variant_files", [])]
-    return sorted({file["language"] for file in files})
+    return sorted({file["language"] for file in _files(runs)})
+
+
+def _files(runs: Sequence[Run]) -> list[VariantFile]:
+    """The files of the scenarios of `runs`."""
+    return [file for run in runs for file in run.scenario.get("variant_files", [])]
 
 
 _CANCELLED = "cancelled"

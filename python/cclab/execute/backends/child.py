@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
+    from cclab.documents.scenario import Scenario
+
 
 def main(parent: int, asked: int, told: int, crash: int) -> None:
     """Does what `asked` says and tells `told`; a crash of the interpreter is written to `crash`."""
@@ -99,7 +101,7 @@ def _default(value: object) -> dict[str, Any]:
     return {"measure": needed or measure, "meaning": None, "default": value if plain else None}
 
 
-def _wrong(files: Files, scenarios: list[dict[str, Any]]) -> list[str]:
+def _wrong(files: Files, scenarios: list[Scenario]) -> list[str]:
     """What is wrong with the files of `scenarios`."""
     wrong = []
     for scenario in scenarios:

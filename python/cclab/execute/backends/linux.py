@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cclab import _core, kernel
 from cclab.errors import InputError, RunError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab._core import Progress
+    from cclab.documents.scenario import Scenario
     from cclab.plan import Run
 
 LIMIT_S = 3600.0
@@ -59,7 +60,7 @@ class Linux:
         return execute_on(kernels_of, runs, directory, progresses)
 
 
-def kernels_of(scenario: dict[str, Any]) -> list[tuple[str | None, str, str, str]]:
+def kernels_of(scenario: Scenario) -> list[tuple[str | None, str, str, str]]:
     """The kernels of `scenario`: what it calls each, its name, its key and its program.
 
     The program has the modules of the scenario's C files in it. Raises `InputError` if one is not
@@ -72,7 +73,7 @@ def kernels_of(scenario: dict[str, Any]) -> list[tuple[str | None, str, str, str
     ]
 
 
-def _built(scenario: dict[str, Any]) -> dict[str | None, kernel.Kernel]:
+def _built(scenario: Scenario) -> dict[str | None, kernel.Kernel]:
     """The kernels of `scenario` by what it calls them. Raises `InputError` if one is not built."""
     kernels = {}
     for called in _core.kernels(json.dumps(scenario)):
@@ -83,7 +84,7 @@ def _built(scenario: dict[str, Any]) -> dict[str | None, kernel.Kernel]:
     return kernels
 
 
-def _modules(scenario: dict[str, Any]) -> list[kernel.Module]:
+def _modules(scenario: Scenario) -> list[kernel.Module]:
     """The modules of the C files of `scenario`."""
     if "variant_files" not in scenario:
         return []
@@ -91,7 +92,7 @@ def _modules(scenario: dict[str, Any]) -> list[kernel.Module]:
     return [kernel.Module(name, file, tuple(texts.items())) for name, file, texts in made]
 
 
-def _link(scenarios: Sequence[dict[str, Any]]) -> None:
+def _link(scenarios: Sequence[Scenario]) -> None:
     """Links each kernel once with the modules of all `scenarios` that are on it."""
     wanted: dict[str, tuple[kernel.Kernel, list[kernel.Module]]] = {}
     for scenario in scenarios:
@@ -103,7 +104,7 @@ def _link(scenarios: Sequence[dict[str, Any]]) -> None:
 
 
 def execute_on(
-    kernels: Callable[[dict[str, Any]], list[tuple[str | None, str, str, str]]] | None,
+    kernels: Callable[[Scenario], list[tuple[str | None, str, str, str]]] | None,
     runs: Sequence[Run],
     directory: Path,
     progresses: Sequence[Progress],

@@ -18,6 +18,7 @@ from cclab.plan import Run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cclab.documents.scenario import Scenario
     from cclab.plan import Plan
 
 Baseline = Literal["solo", "self"]
@@ -29,7 +30,7 @@ Beside = dict[Baseline, Run]
 
 def runs_of(plan: Plan) -> dict[str, list[Beside]]:
     """For each run of `plan` by its id, what each of its flows is compared with."""
-    scenarios: dict[str, dict[str, Any]] = {}
+    scenarios: dict[str, Scenario] = {}
     runs = {run.id: run for run in plan.runs} if plan.baselines else {}
     found: dict[str, list[Beside]] = {}
     for point in plan.points if plan.baselines else []:

@@ -14,9 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.documents import describe
 from cclab.metrics import shares
 
 if TYPE_CHECKING:
+    from cclab.documents.scenario import Scenario, Start
     from cclab.plan import Plan, Point, Run
 
 SHIFTS = (0.21, 0.43, 0.71)
@@ -72,16 +74,17 @@ def _shifted(point: Point) -> list[Run]:
     if first.backend != "sim" or not _in_step(scenario):
         return []
     last = len(scenario["flows"]) - 1
-    rtt_s = json.loads(_core.describe(json.dumps(scenario)))["flows"][last]["base_rtt_s"]
+    rtt_s = describe(scenario)["flows"][last]["base_rtt_s"]
     return [_with_start(first, last, int(part * rtt_s * 1e9)) for part in SHIFTS]
 
 
-def _in_step(scenario: dict[str, Any]) -> bool:
+def _in_step(scenario: Scenario) -> bool:
     """Whether several flows share a queue and nothing in the scenario is random."""
     flows, network = scenario["flows"], scenario["network"]
-    links = [network[name] for name in ("bottleneck", "access") if network.get(name)]
-    links += [edge["link"] for edge in (network.get("graph") or {}).get("links", [])]
-    links += [link["reverse"] for link in links if link.get("reverse")]
+    links = [network["bottleneck"], network["access"]]
+    if "graph" in network:
+        links += [edge["link"] for edge in network["graph"]["links"]]
+    links += [link["reverse"] for link in links if "reverse" in link]
     random = ("loss", "jitter", "reorder", "duplicate", "corrupt")
     return (
         len(flows) > 1
@@ -94,11 +97,11 @@ def _in_step(scenario: dict[str, Any]) -> bool:
 
 
 def _with_start(run: Run, index: int, shift_ns: int) -> Run:
-    flows = [dict(flow) for flow in run.scenario["flows"]]
-    start = dict(flows[index]["start"])
-    start["at"] += max(shift_ns, _LEAST_SHIFT_NS)
-    flows[index]["start"] = start
-    scenario = run.scenario | {"flows": flows}
+    flows = [*run.scenario["flows"]]
+    start = flows[index]["start"]
+    later: Start = {**start, "at": start["at"] + max(shift_ns, _LEAST_SHIFT_NS)}
+    flows[index] = {**flows[index], "start": later}
+    scenario: Scenario = {**run.scenario, "flows": flows}
     name = _core.run_id(json.dumps(scenario), run.seed, run.backend, run.version)
     return replace(run, id=name, scenario=scenario)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from cclab import _core
+from cclab.documents import describe
 from cclab.explain import limits
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _ways(run: Measured) -> dict[str, list[str]]:
     """The links that the data of each flow cross, by the flow's name."""
     first = run.trace.bottleneck
     try:
-        described = json.loads(_core.describe(json.dumps(run.run.scenario)))
+        described = describe(run.run.scenario)
     except _core.StudyError:
         # What the simulator cannot describe, such as programs: they cross the link under study.
         way = {"forward": [first], "reverse": [f"{first}.reverse"]}
@@ -47,12 +47,9 @@ def _ways(run: Measured) -> dict[str, list[str]]:
 
 def rate_bps(run: Measured, link: str) -> float | None:
     """The constant rate of a link, or of its shaper, in bit/s; None if it has none."""
-    network = run.run.scenario["network"]
-    written = limits.link_called(network, link) or {}
-    if written.get("schedule") or written.get("trace"):
+    written = limits.link_called(run.run.scenario["network"], link)
+    if written is not None and ("schedule" in written or "trace" in written):
         return None
-    first = run.table("links").filter(name=link)["rate_bps"].item()
-    links = [{"name": link, "rate_bps": first}]
-    limits.apply_shapers(network, links)
-    rate = links[0]["rate_bps"]
+    wire = run.table("links").filter(name=link)["rate_bps"].item()
+    rate = wire if written is None else limits.shaped(written, wire)
     return float(rate) if rate else None

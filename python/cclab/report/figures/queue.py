@@ -156,8 +156,10 @@ def _say_bands(axes: Axes, queue: _At) -> None:
 
 def _say_limit(axes: Axes, queue: _At) -> None:
     """Tells the limit of the queue above what waited in it."""
-    written = limits.link_called(queue.panel.run.run.scenario["network"], queue.link) or {}
-    limit = (written.get("queue") or {}).get("limit") or {}
+    written = limits.link_called(queue.panel.run.run.scenario["network"], queue.link)
+    if written is None:
+        return
+    limit = written["queue"]["limit"]
     told = [f"{limit['packets']:,} packets"] if "packets" in limit else []
     if "bytes" in limit:
         unit, name = units.size(limit["bytes"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +17,11 @@ from cclab import _core
 from cclab.errors import StudyError
 from cclab.metrics import FLOW_GROUPS, group_share, shares, transfers
 from cclab.store.index import dimensions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cclab.documents.scenario import Link, Scenario
 
 Cells = dict[str, Any]
 
@@ -50,7 +55,7 @@ class _Described(msgspec.Struct):
     flows: list[_Flow]
 
 
-def of_scenario(scenario: Cells) -> Levels:
+def of_scenario(scenario: Scenario) -> Levels:
     """The cells of a scenario."""
     rtts = [_nanoseconds(flow.base_rtt_s) for flow in _described(scenario)]
     run: Cells = {}
@@ -64,8 +69,9 @@ def of_scenario(scenario: Cells) -> Levels:
     flows = [_level(flow) for flow in scenario["flows"]]
     for flow, rtt in zip(flows, rtts, strict=False):
         flow["rtt"] = rtt
-    traffic, probes = (scenario.get(key, []) for key in ("traffic", "probes"))
-    return Levels(run, flows, [_level(one) for one in traffic], [_level(one) for one in probes], [])
+    traffic = [_level(source) for source in scenario.get("traffic", [])]
+    probes = [_level(probe) for probe in scenario.get("probes", [])]
+    return Levels(run, flows, traffic, probes, [])
 
 
 def of_metrics(metrics: Cells) -> Levels:
@@ -118,7 +124,7 @@ def _spread(cells: Cells, name: str, value: Any, joint: str) -> None:
         cells[name] = value
 
 
-def _level(keys: Cells) -> Cells:
+def _level(keys: Mapping[str, object]) -> Cells:
     cells: Cells = {}
     for key, value in keys.items():
         _flatten(cells, key, value)
@@ -147,26 +153,25 @@ def _flatten(cells: Cells, path: str, value: Any, *, scaled: bool = True) -> Non
         cells[path] = value
 
 
-def _limit_in_bdp(scenario: Cells, rtts: list[float]) -> Cells:
+def _limit_in_bdp(scenario: Scenario, rtts: list[float]) -> Cells:
     """The limit of the bottleneck's queue over its rate times the largest base RTT."""
     bottleneck = scenario["network"]["bottleneck"]
     limit = bottleneck["queue"]["limit"].get("bytes")
-    rate = bottleneck.get("rate")
+    rate = bottleneck["rate"]
     if not (limit and rate and rtts and max(rtts)):
         return {"bottleneck.queue.limit_bdp": None}
     return {"bottleneck.queue.limit_bdp": limit * 8 / (rate * max(rtts))}
 
 
-def _random_loss(link: Cells) -> float | None:
+def _random_loss(link: Link) -> float | None:
     """The probability of a link's loss: 0 without one, None of bursts, lists and several."""
-    losses = link.get("loss") or []
+    losses = link.get("loss", [])
     if not losses:
         return 0.0
-    model = losses[0].get("model") if len(losses) == 1 else None
-    return model.get("random") if isinstance(model, dict) else None
+    return losses[0]["model"].get("random") if len(losses) == 1 else None
 
 
-def _described(scenario: Cells) -> list[_Flow]:
+def _described(scenario: Scenario) -> list[_Flow]:
     """The flows as the simulator sees them; none of a scenario that is beyond it."""
     try:
         text = _core.describe(msgspec.json.encode(scenario).decode())

@@ -7,13 +7,15 @@ use cclab_cc::EcnFeedback;
 use cclab_module::{Compiled, Sources, cache};
 use cclab_sim::OwnVariant;
 use cclab_spec::{Language, Scenario, VariantFile};
+use serde_json::{Value, json};
 
-/// The variants of C and Rust files that flows and cross traffic of `scenario` have: one for each file
-/// and set of parameters. In this process their code begins to run: what it does, the process does.
+/// The variants of C and Rust files that flows and cross traffic of `scenario` have: one for each
+/// file and set of parameters. In this process their code begins to run: what it does, the process
+/// does.
 ///
 /// # Errors
 /// What is wrong with a file, or with the parameters that it is given: a line for each.
-pub fn of(scenario: &Scenario) -> Result<Vec<OwnVariant>, String> {
+pub fn of_files(scenario: &Scenario) -> Result<Vec<OwnVariant>, String> {
     let flows = scenario.flows.iter();
     let flows = flows.map(|flow| (flow.cc.as_str(), &flow.cc_params));
     let traffic = scenario.traffic.iter();
@@ -51,10 +53,7 @@ fn make(file: &VariantFile, params: &BTreeMap<String, f64>) -> Result<OwnVariant
             Ok(variant(feedback, Arc::new(move |_| Box::new(make()))))
         }
         Language::Rust => {
-            let loaded = cclab_rust::load(file).map_err(|wrong| {
-                let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
-                lines.join("\n")
-            })?;
+            let loaded = cclab_rust::load(file).map_err(|wrong| in_lines(&wrong))?;
             let feedback = match loaded.description().needs_ecn {
                 true => EcnFeedback::PerPacket,
                 false => EcnFeedback::Classic,
@@ -66,14 +65,51 @@ fn make(file: &VariantFile, params: &BTreeMap<String, f64>) -> Result<OwnVariant
     }
 }
 
-/// The module of a C `file`.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
+/// The module of a C `file`, or what is wrong with it.
+fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
     let sources = Sources {
         file: &file.file,
         texts: &file.texts,
     };
     Compiled::of(&sources, &cache())
+}
+
+fn in_lines(wrong: &[impl ToString]) -> String {
+    let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// The parameters that the C or Rust file at `path` declares, as in [`crate::variant_file`], with
+/// their defaults, as JSON: it is compiled, and its code begins to run.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn declared_params(path: &str) -> Result<String, String> {
+    let file = VariantFile::read(path)?;
+    if file.language == Language::C {
+        let compiled = compiled(&file).map_err(|error| error.to_string())?;
+        let params = compiled.description().params.iter().map(|param| {
+            json!({
+                "name": param.name,
+                "measure": param.kind,
+                "meaning": param.meaning,
+                "default": param.default.parse::<f64>().ok(),
+                "written": Value::Null,
+            })
+        });
+        return Ok(json!(params.collect::<Vec<_>>()).to_string());
+    }
+    let declared = cclab_rust::check(&file).map_err(|wrong| in_lines(&wrong))?;
+    let params = declared.params.iter().map(|param| {
+        json!({
+            "name": param.name,
+            "measure": Value::Null,
+            "meaning": param.meaning,
+            "default": param.default,
+            "written": Value::Null,
+            "least": param.least,
+            "most": param.most,
+        })
+    });
+    Ok(json!(params.collect::<Vec<_>>()).to_string())
 }
