@@ -71,8 +71,8 @@ demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page 
 	@echo
 	@echo "page:     demo/report/index.html"
 	@echo "figures:  demo/report/*.svg"
-	@echo "captures: demo/runs/*/*.pcapng, for Wireshark and tcptrace, such as"
-	@find demo/runs -name '*.pcapng' | sort | sed -n '1s/^/          /p'
+	@echo "captures: demo/captures/*/*.pcapng, for Wireshark and tcptrace, such as"
+	@find demo/captures -name '*.pcapng' | sort | sed -n '1s/^/          /p'
 
 .PHONY: test
 test: lint test-rust test-python ## Check everything: lint, the Rust tests, the Python tests

@@ -15,7 +15,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 from measuring import BenchError, Verdict, conclude, failed, options, print_columns, progress
 
 import cclab
@@ -121,8 +120,8 @@ def acknowledgements(folder: Path, cc: str, seconds: int) -> int:
     with tempfile.TemporaryDirectory(dir=folder) as out:
         sets = [f"duration={seconds}s", 'trace.events=["ack"]']
         results = cclab.run(study, out=out, set=sets)
-        (run,) = results.plan.runs
-        return pl.read_parquet(results.store.path / "runs" / run.id / "acks.parquet").height
+        (run,) = results.runs
+        return run.trace.rows("acks").height
 
 
 def measured(folder: Path, repeat: int) -> dict[str, dict[str, object]]:

@@ -28,7 +28,6 @@ from pathlib import Path
 import polars as pl
 
 from cclab import _core, api
-from cclab.store import trace
 
 HERE = Path(__file__).parent
 STUDY = HERE / "acknowledgements.toml"
@@ -63,9 +62,9 @@ def acknowledgements(store: Path) -> dict[str, pl.DataFrame]:
     """The acknowledgements of every run of a store, by the label of its sweep point."""
     results = api.load(store)
     rows = {}
-    for point in results.plan.points:
+    for point in results.points:
         for run in point.runs:
-            frame = trace.table(store / "runs" / run.id, "acks")
+            frame = run.table("acks")
             frame = frame.filter(pl.col("snd_nxt_bytes") > 0)  # the handshake's is none of data
             nth = pl.int_range(pl.len()).over("snd_una_bytes").alias("nth")
             rows[point.label] = frame.with_columns(nth, pl.col("ssthresh_bytes").fill_null(0))
