@@ -96,10 +96,9 @@ def test_each_is_the_kernels(
                 backend=backend, duration=duration, seed=3, rate=rate, queue=queue, flows=flows
             )
         )
-        cclab.run(file, out=tmp_path / backend)
-        (acks,) = (tmp_path / backend / "runs").glob("*/acks.parquet")
+        (run,) = cclab.run(file, out=tmp_path / backend).runs
         # The handshake's is of no data.
-        frame = pl.read_parquet(acks).filter(pl.col("snd_nxt_bytes") > 0)
+        frame = run.trace.rows("acks").filter(pl.col("snd_nxt_bytes") > 0)
         sides[backend] = frame.select(COLUMNS)
     simulated, kernel = sides["sim"], sides["linux"]
     assert kernel.height > 500
