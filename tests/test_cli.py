@@ -603,7 +603,7 @@ def test_a_results_folder_is_gone_on_with_and_done_anew_elsewhere(
     assert refused.returncode == WRONG_INPUT
     assert "is a results folder: what is set" in refused.stderr
     plan = out / "plan.json"
-    version = json.loads(plan.read_text())["points"][0]["runs"][0]["version"]
+    version = json.loads(plan.read_text())["points"][0]["version"]
     whole = plan.read_text()
     plan.write_text(whole.replace(version, "0.0.1+00000000"))
     other = cli("run", out)
