@@ -20,6 +20,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import polars as pl
 from measuring import (
     BenchError,
     Verdict,
@@ -34,7 +35,6 @@ from measuring import (
 import cclab
 from cclab import Study, _core
 from cclab.execute.backends import linux
-from cclab.store import trace
 
 HERE = Path(__file__).parent / "wire"
 CCLAB = Path(sys.executable).with_name("cclab")
@@ -113,7 +113,7 @@ def carried_out(case: Case, duration_s: float) -> Taken:
             case.window_ns,
         )
         wall, cpu = time.monotonic() - began, cpu_s() - cpu
-        links = trace.table(Path(folder), "links")
+        links = pl.read_parquet(Path(folder) / "links.parquet")
     ways = links.filter(links["name"].is_in(["bottleneck", "bottleneck.reverse"]))
     return Taken(wall, cpu, int(ways["delivered_packets"].sum()))
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cclab import sweep
 from cclab.errors import InputError, RunError
@@ -28,6 +28,8 @@ from cclab.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from cclab.documents.scenario import Scenario
 
 HERE = Path(__file__).parent
 STUDY = HERE / "flavors.toml"
@@ -68,7 +70,7 @@ class Share(NamedTuple):
 class Run(NamedTuple):
     """One run: who started when, with which throughput."""
 
-    scenario: dict[str, Any]
+    scenario: Scenario
     seed: int
     starts: dict[str, float]
     throughput_bps: dict[str, float]
@@ -98,7 +100,7 @@ def simulated(runs: int, window: int, noise: float, jobs: int) -> Iterator[tuple
             )
 
 
-def noise_bps(scenario: dict[str, Any]) -> float:
+def noise_bps(scenario: Scenario) -> float:
     """The rate of the packets at random times."""
     return sum((traffic["params"]["rate"] for traffic in scenario.get("traffic", [])), 0.0)
 
@@ -106,6 +108,7 @@ def noise_bps(scenario: dict[str, Any]) -> float:
 def by_ns2(window: int, run: Run) -> dict[str, float]:
     """The throughput of each flow in ns-2."""
     network, duration_ns = run.scenario["network"], run.scenario["duration"]
+    assert duration_ns is not None, "the study says how long it lasts"
     bottleneck, access = network["bottleneck"], network["access"]
     numbers = [
         bottleneck["rate"],
