@@ -232,7 +232,7 @@ mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANT
 clean: ## Remove all that the other targets made
 	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts demo results
 	rm -rf $(dir $(JAVASCRIPT))
-	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f $(MODULE) $(AGENT)
 
