@@ -15,6 +15,7 @@ from cclab import _core
 from cclab.errors import DamageError, RunError
 from cclab.queries import query
 from cclab.store import Store, disk, health
+from cclab.trace import columns_of
 from conftest import STUDY, flip
 
 if TYPE_CHECKING:
@@ -101,6 +102,38 @@ def test_a_row_of_a_trace_whose_bits_flipped_is_not_read(store: Store) -> None:
             # A bit that says that no more follows may flip: the rows are then as they were.
             assert read.equals(samples)
         file.write_bytes(content)
+    assert seen > 95
+
+
+def test_columns_of_many_traces_are_those_of_the_tables(store: Store) -> None:
+    traces = [run.trace for run in cclab.load(store.path).runs]
+    asked = {"flow_samples": ("time_ns", "cwnd_bytes", "srtt_ns"), "flows": ("name", "ended_ns")}
+    for trace, read in zip(traces, columns_of(traces, asked), strict=True):
+        for table, wanted in asked.items():
+            rows, columns = trace.rows(table, wanted), read[table]
+            assert columns is not None
+            for name in wanted:
+                told = [None if value != value else value for value in columns[name].tolist()]
+                assert told == rows[name].to_list(), name
+    assert columns_of(traces, {"transfers": ("source",)}) == [{"transfers": None}] * len(traces)
+
+
+def test_columns_of_a_trace_whose_bits_flipped_are_not_read(store: Store) -> None:
+    trace = cclab.load(store.path).runs[0].trace
+    asked = {"flow_samples": ("time_ns", "cwnd_bytes")}
+    [read] = columns_of([trace], asked)
+    content = trace.file.read_bytes()
+    name = b"flow_samples.parquet"
+    at, seen = content.index(name) + len(name), 0
+    for turn in range(100):
+        flip(trace.file, at + turn)
+        try:
+            [again] = columns_of([trace], asked)
+        except RunError:
+            seen += 1
+        else:
+            assert str(again) == str(read)
+        trace.file.write_bytes(content)
     assert seen > 95
 
 
