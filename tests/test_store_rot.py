@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,10 @@ import pytest
 
 import cclab
 from cclab import _core
-from cclab.errors import DamageError, RunError
+from cclab.errors import DamageError, RunError, StoreError
 from cclab.queries import query
 from cclab.store import Store, disk, health
-from cclab.trace import columns_of
+from cclab.store.trace import columns_of
 from conftest import STUDY, flip
 
 if TYPE_CHECKING:
@@ -198,3 +200,22 @@ def test_what_takes_a_name_is_on_the_disk_and_its_name_follows(
             continue  # Lost, they are made again.
         assert followed.flushed(source, before=when), to
         assert followed.flushed(to.parent, after=when), to
+
+
+def test_what_the_system_refuses_is_no_damage(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full /tmp, where runs of older definitions are unpacked, throws no sound run out."""
+    before = {run: store.file(run).read_bytes() for run in store.ids()}
+
+    def refuse(archive: object, folder: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(_core, "METRICS_VERSION", "0")
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", refuse)
+    with pytest.raises(StoreError, match="No space left on device"):
+        cclab.load(store.path)
+    with pytest.raises(StoreError, match="No space left on device"):
+        cclab.run(store.path)
+    assert {run: store.file(run).read_bytes() for run in store.ids()} == before
+    assert not store.aside.exists()

@@ -12,6 +12,7 @@ import typer
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_table, tell
 from cclab.errors import InputError, StoreError
+from cclab.late import late
 from cclab.queries import Question, kinds, plans
 from cclab.queries.columns import split
 from cclab.store import Store
@@ -20,7 +21,10 @@ from cclab.store.index.tables import PLAN
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
+    from cclab.queries import frames
     from cclab.queries.answer import Answer
+else:
+    frames = late("cclab.queries.frames")
 
 _MOST_ROWS = 40
 _LIKE_A_FOLDER = re.compile(r"[\w./-]*[A-Za-z][\w./-]*")
@@ -153,10 +157,7 @@ def _only_store() -> Path:
 
 def _write(answer: Answer, file: Path | None) -> None:
     """The rows as Parquet into `file`, or as CSV to standard output."""
-    # Polars, which writes both, takes longer to load than the index to answer.
-    from cclab.queries.frames import frame
-
-    rows = frame(answer)
+    rows = frames.frame(answer)
     if file is None:
         sys.stdout.write(rows.write_csv())
         sys.stdout.flush()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from cclab.store import Store
     from cclab.store.folder import Told
 
+Metrics = dict[str, Any]
+
 SCHEMA = "cclab/1"
 """Name and version of the results document; docs/results.schema.json describes it."""
 
@@ -231,7 +233,7 @@ def measure(store: Store, plan: Plan) -> Results:
     return Results(store, plan, points)
 
 
-def read_metrics(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | RunError]:
+def read_metrics(store: Store, runs: list[Run]) -> dict[str, Metrics | RunError]:
     """The metrics of those of `runs` that are in `store`, by their ids, or why one cannot be read.
 
     They are in the runs' files; those of another version are measured again from the trace. Of up
@@ -240,21 +242,22 @@ def read_metrics(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | Ru
     ids = list(dict.fromkeys(run.id for run in runs))
     decode = msgspec.json.Decoder(dict[str, Any]).decode
 
-    def read(run: str, told: Told | None) -> dict[str, Any] | RunError:
+    def read(run: str, told: Told | None, again: dict[str, str | RunError]) -> Metrics | RunError:
         if told is None:
             return RunError(f"{store.file(run)} is not as it was written")
+        metrics = again.get(run, told.metrics)
+        if not isinstance(metrics, str):
+            return metrics
         try:
-            current = told.metrics_version == _core.METRICS_VERSION
-            return decode(told.metrics if current else store.trace(run).measured())
+            return decode(metrics)
         except msgspec.DecodeError as error:
             return RunError(f"{store.file(run)}: {error}")
-        except RunError as error:
-            return error
 
-    outcomes: dict[str, dict[str, Any] | RunError] = {}
+    outcomes: dict[str, Metrics | RunError] = {}
     for start in range(0, len(ids), CHECKED):
         told = store.told(ids[start : start + CHECKED], whole=len(ids) <= CHECKED)
-        outcomes |= {run: read(run, said) for run, said in told.items()}
+        again = store.measured_again(told)
+        outcomes |= {run: read(run, said, again) for run, said in told.items()}
     return outcomes
 
 

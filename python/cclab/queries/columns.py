@@ -18,7 +18,7 @@ from cclab.expressions import Term
 from cclab.queries.expression import compile, kind_of, same, used_in
 from cclab.queries.sql import Sql, column, either, literal
 from cclab.store.index.dimensions import of_column
-from cclab.store.index.tables import PLAN
+from cclab.store.index.tables import PLAN, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,8 +69,9 @@ class Wide:
         """The table called `table` of an index."""
         of_run = types["runs"]
         beside = {} if table == "runs" else {n: kind for n, kind in of_run.items() if n != "run"}
-        own = {name: f"{OWN[table]}.{name}" if name in beside else name for name in types[table]}
-        found = {own[name]: column(table, name, kind) for name, kind in types[table].items()}
+        mine = {spoken(stored): (stored, kind) for stored, kind in types[table].items()}
+        own = {name: f"{OWN[table]}.{name}" if name in beside else name for name in mine}
+        found = {own[name]: column(table, *stored) for name, stored in mine.items()}
         found |= {name: column("runs", name, kind) for name, kind in beside.items()}
         terms: Terms = {}
         for name, value in found.items():

@@ -60,7 +60,15 @@ def frame(answer: Answer) -> pl.DataFrame:
     columns: Any = zip(*rows, strict=True) if rows else ([] for _ in answer.names)
     return pl.DataFrame(
         [
-            pl.Series(name, values, _TYPES[kind])
+            pl.Series(name, values, _type(kind, values))
             for name, kind, values in zip(answer.names, answer.types, columns, strict=True)
         ]
     )
+
+
+def _type(kind: str, values: Sequence[Any]) -> type[pl.DataType]:
+    """The type of a column of `values`. Where whole numbers become too large, SQLite computes with
+    others."""
+    if kind == "INTEGER" and any(isinstance(value, float) for value in values):
+        return pl.Float64
+    return _TYPES[kind]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from cclab.errors import InputError
 from cclab.expressions import Term
+from cclab.late import late
 from cclab.queries import columns as names
 from cclab.queries.answer import Answer, Source
 from cclab.queries.expression import condition, kind_of
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from cclab.queries import groups
+else:
+    groups = late("cclab.queries.groups")
 
 Table = Literal["runs", "flows", "groups", "traffic", "probes"]
 
@@ -62,13 +67,10 @@ class Question:
             seen = source.where(plan.known).select(f"DISTINCT {plan.text}", [plan], "LIMIT 2")
             apart = len(seen) > 1
         if self.group_by:
-            # NumPy takes longer to load than many a question to be answered.
-            from cclab.queries import groups
-
             first = [PLAN] if apart and PLAN not in self.group_by else []
-            found = groups.grouped(source, wide, [*first, *self.group_by], self.columns)
-            terms = {name: Term(v, kind_of(v.type)) for name, v in found.columns.items()}
-            return self._ordered(found, terms)
+            means = groups.grouped(source, wide, [*first, *self.group_by], self.columns)
+            terms = {name: Term(v, kind_of(v.type)) for name, v in means.columns.items()}
+            return self._ordered(means, terms)
         chosen = wide.chosen(self.columns, self.where, apart=apart)
         return self._ordered(Answer(source, chosen), wide.terms)
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cclab import _core
-from cclab.errors import StoreError
+from cclab.errors import RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
 from cclab.store import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cclab.plan import Run
     from cclab.store import trace as traces
@@ -33,6 +34,8 @@ RESULTS = Path("results")
 """Where stores go that nobody names: one folder per study."""
 
 PLAN = "plan.json"
+
+INDEX = "index.sqlite"
 
 ENDING = ".zip"
 """What the name of a run's file has behind the run's id."""
@@ -143,6 +146,24 @@ class Store:
             for run, told in found
             if told is not None or self.file(run).exists()
         }
+
+    def measured_again(self, told: Mapping[str, Told | None]) -> dict[str, str | RunError]:
+        """The metrics of those runs whose files have them by other definitions than those at hand,
+        as JSON: measured from their traces, on every processor. Or why that cannot be done."""
+        older = [
+            run
+            for run, said in told.items()
+            if said is not None and said.metrics_version != _core.METRICS_VERSION
+        ]
+
+        def measured(run: str) -> str | RunError:
+            try:
+                return self.trace(run).measured()
+            except RunError as error:
+                return error
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return dict(zip(older, pool.map(measured, older), strict=True))
 
     def trace(self, run_id: str) -> Trace:
         """The trace of the run `run_id`; nothing is read yet."""

@@ -11,6 +11,7 @@ import json
 import tempfile
 import zipfile
 import zlib
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,7 +19,8 @@ import numpy as np
 import polars as pl
 
 from cclab import _core
-from cclab.errors import InputError, RunError
+from cclab.errors import InputError, RunError, StoreError
+from cclab.store import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +47,8 @@ TABLES = (
 
 _SECONDS = 1e-9
 
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
-"""What reading an archive raises that is damaged."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError)
+"""What reading an archive raises that is damaged; what the system refuses is no damage."""
 
 
 class Trace:
@@ -73,8 +75,23 @@ class Trace:
                 return archive.read(name)
         except KeyError:
             raise FileNotFoundError(f"{self.file}: there is no {name} in it") from None
-        except _UNREADABLE as error:
+        except _DAMAGED as error:
             raise RunError(f"{self.file}: {name} is damaged: {error}") from error
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(f"cannot read {self.file}: {disk.reason(error)}") from error
+
+    def listed_captures(self) -> list[str]:
+        """The names of the packet captures that belong to the run. Raises `RunError` if the list is
+        damaged, or names what is elsewhere."""
+        try:
+            listed: dict[str, str] = json.loads(self.bytes("captures.json"))
+        except FileNotFoundError:
+            return []
+        if any(PurePath(name).name != name for name in listed):
+            raise RunError(f"{self.file}: it lists a capture elsewhere")
+        return [*listed]
 
     def text(self, name: str) -> str:
         """As `bytes`, of a text; what is not UTF-8 in it is replaced."""
@@ -101,8 +118,13 @@ class Trace:
             try:
                 with self._opened() as archive:
                     archive.extractall(folder)
-            except _UNREADABLE as error:
+            except _DAMAGED as error:
                 raise RunError(f"{self.file} is damaged: {error}") from error
+            except StoreError:
+                raise
+            except OSError as error:
+                why = disk.reason(error)
+                raise StoreError(f"cannot unpack {self.file} into {folder}: {why}") from error
             return _core.measure(folder)
 
     def has(self, table: str) -> bool:
@@ -156,8 +178,10 @@ class Trace:
     def _opened(self) -> zipfile.ZipFile:
         try:
             return zipfile.ZipFile(self.file)
-        except _UNREADABLE as error:
+        except (*_DAMAGED, FileNotFoundError, IsADirectoryError) as error:
             raise RunError(f"{self.file}: cannot be read: {error}") from error
+        except OSError as error:
+            raise StoreError(f"cannot read {self.file}: {disk.reason(error)}") from error
 
     def _rows(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
         try:

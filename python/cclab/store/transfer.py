@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cclab import _core
-from cclab.errors import InputError, StoreError
+from cclab.errors import InputError, RunError, StoreError
 from cclab.late import late
 from cclab.store import disk
 from cclab.store.folder import PLAN, Store, Told
@@ -160,10 +160,12 @@ def _parts(runs: list[str]) -> Iterator[list[str]]:
 def _put(source: Store, scratch: Path, run: str) -> None:
     """Copies the files of `run` into `scratch`, as far as they are there and can be read."""
     file, captures = source.file(run), source.captures / run
-    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+    # Of what is damaged, a part is copied, and refused.
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError, RunError):
         shutil.copyfile(file, scratch / file.name)
-        if captures.is_dir():
-            shutil.copytree(captures, scratch / run, ignore_dangling_symlinks=True)
+        for name in source.trace(run).listed_captures():
+            (scratch / run).mkdir(exist_ok=True)
+            shutil.copyfile(captures / name, scratch / run / name)
 
 
 def _sound(folder: Path, runs: list[str]) -> list[str]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Self
 from cclab import _core
 from cclab.errors import StoreError
 from cclab.store import disk
-from cclab.store.folder import ENDING, PLAN
+from cclab.store.folder import ENDING, INDEX, PLAN
+from cclab.store.index.file import runs_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +37,8 @@ class Writer:
         self.store = store
         self._corner: Path | None = None
         self._held = contextlib.ExitStack()
+        self._indexed: tuple[tuple[int, int, int] | None, set[str]] = (None, set())
+        """The index as it was last seen, and the runs that it has rows of."""
 
     def __enter__(self) -> Self:
         """Makes the folder if need be and removes what dead writers left.
@@ -100,6 +103,7 @@ class Writer:
         if not runs:
             return
         with self._telling():
+            self._forget(runs)
             files = [workspace / f"{run}{ENDING}" for run in runs]
             captured = [folder for run in runs if (folder := workspace / run).is_dir()]
             _core.sync([*files, *captured])
@@ -129,6 +133,7 @@ class Writer:
         """
         file, captures = self.store.file(run_id), self.store.captures / run_id
         with self._telling():
+            self._forget([run_id])
             self.store.aside.mkdir(exist_ok=True)
             place = Path(tempfile.mkdtemp(prefix=f"{run_id}-", dir=self.store.aside))
             moved = [_moved(file, place / file.name), _moved(captures, place / "captures")]
@@ -137,6 +142,20 @@ class Writer:
                 return
             for folder in (place, self.store.aside, self.store.runs):
                 disk.sync(folder)
+
+    def _forget(self, runs: Sequence[str]) -> None:
+        """Removes the index if it has a row of one of `runs`: that is of the file which the run had
+        before. It is made again of what is there."""
+        index = self.store.path / INDEX
+        try:
+            stamp = index.stat()
+        except OSError:
+            return
+        changed = (stamp.st_ino, stamp.st_mtime_ns, stamp.st_size)
+        if changed != self._indexed[0]:
+            self._indexed = changed, runs_in(index)
+        if not self._indexed[1].isdisjoint(runs):
+            index.unlink(missing_ok=True)
 
     def _install(self, workspace: Path, run_id: str) -> None:
         """Renames a sealed run to its final name; a damaged one there makes way first."""

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cclab.store.folder import digest_of_names
@@ -24,7 +23,6 @@ RUNS = "runs"
 """What the table `about` calls the digest of the names of the runs."""
 
 _DIGITS = 64
-_CHUNK = 1 << 20
 
 PLANS = ("file", "name", "title", "points", "runs", "present")
 """The columns of the table of plans."""
@@ -33,24 +31,43 @@ PLANS = ("file", "name", "title", "points", "runs", "present")
 def opened(path: Path) -> sqlite3.Connection | None:
     """The database in the file `path`, to be read; None if there is none that is as it was written.
 
-    Nobody writes to the file once it has its name: no lock is needed.
+    It is read once, whole, so that what is asked is what was compared with the digest, and a file
+    that another machine replaces meanwhile is nobody's trouble.
     """
     try:
-        found = path.stat()
-        if not _is_whole(path, (found.st_ino, found.st_mtime_ns, found.st_size)):
+        content = path.read_bytes()
+        end = len(content) - _DIGITS
+        if (
+            end <= 0
+            or hashlib.sha256(memoryview(content)[:end]).hexdigest() != content[end:].decode()
+        ):
             return None
-        connection = _connected(_uri(path))
+        connection = in_memory(content)
         connection.execute("SELECT count(*) FROM about")
-    except (OSError, sqlite3.Error):
+    except (OSError, ValueError, sqlite3.Error):
         return None
     return connection
 
 
 def in_memory(content: bytes) -> sqlite3.Connection:
-    """The database that `content` is, where there is no place to write it to."""
-    connection = _connected(":memory:")
-    connection.deserialize(content[:-_DIGITS])
+    """The database that `content` is."""
+    connection = _connected()
+    connection.deserialize(memoryview(content)[:-_DIGITS])
     return connection
+
+
+def runs_of(connection: sqlite3.Connection) -> set[str]:
+    """The runs that have rows."""
+    return {run for (run,) in connection.execute("SELECT run FROM runs")}
+
+
+def runs_in(path: Path) -> set[str]:
+    """The runs that have rows in the file `path`; none if it is not as it was written."""
+    connection = opened(path)
+    if connection is None:
+        return set()
+    with contextlib.closing(connection):
+        return runs_of(connection)
 
 
 def types(connection: sqlite3.Connection, table: str, schema: str = "main") -> dict[str, str]:
@@ -61,22 +78,23 @@ def types(connection: sqlite3.Connection, table: str, schema: str = "main") -> d
 
 def built(
     fresh: Iterable[Mapping[str, Table]],
-    kept: Path | None,
+    kept: sqlite3.Connection | None,
     plan_of: Mapping[str, str],
     plans: Iterable[tuple[Any, ...]],
     about: Mapping[str, str],
 ) -> bytes:
-    """The file of the runs in the parts `fresh` and of those in the file `kept`; `plan_of` says
+    """The file of the runs in the parts `fresh` and of those in the database `kept`; `plan_of` says
     which plan each run is of.
 
     The bytes depend on what is in it alone, not on which of it was kept. Raises `MixedError` if a
     column is of two kinds.
     """
-    with contextlib.closing(_connected(":memory:")) as connection:
+    with contextlib.closing(_connected()) as connection:
         connection.execute("ATTACH ':memory:' AS fresh")
         parts: dict[str, list[tuple[str, dict[str, str]]]] = {table: [] for table in KEYS}
         if kept is not None:
-            connection.execute("ATTACH ? AS kept", (_uri(kept),))
+            connection.execute("ATTACH ':memory:' AS kept")
+            connection.deserialize(kept.serialize(), name="kept")
             for table, found in parts.items():
                 found.append((f"kept.{table}", types(connection, table, "kept")))
         for number, part in enumerate(fresh):
@@ -158,27 +176,6 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _uri(path: Path) -> str:
-    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-
-
-def _connected(place: str) -> sqlite3.Connection:
+def _connected() -> sqlite3.Connection:
     # Polars reads in threads of its own, one at a time.
-    connection = sqlite3.connect(place, uri=True, check_same_thread=False, isolation_level=None)
-    connection.execute("PRAGMA mmap_size = 1073741824")
-    return connection
-
-
-@lru_cache(maxsize=32)
-def _is_whole(path: Path, stamp: tuple[int, int, int]) -> bool:
-    """Whether `path` ends in the digest of what is before; it has not changed while `stamp` has
-    not."""
-    left = stamp[2] - _DIGITS
-    if left <= 0:
-        return False
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while left > 0 and (chunk := stream.read(min(left, _CHUNK))):
-            digest.update(chunk)
-            left -= len(chunk)
-        return stream.read() == digest.hexdigest().encode()
+    return sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)

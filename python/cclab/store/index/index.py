@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cclab import _core
-from cclab.errors import RunError, StoreError
+from cclab.errors import StoreError
 from cclab.store import disk, planned
+from cclab.store.folder import INDEX
 from cclab.store.index import file
 from cclab.store.index.tables import Asked, MixedError, made_of
 
@@ -38,7 +39,7 @@ class Index:
     def __init__(self, store: Store) -> None:
         """The index of `store`; nothing is read or written yet."""
         self.store = store
-        self.path = store.path / "index.sqlite"
+        self.path = store.path / INDEX
 
     def connection(self, heard: Listener | None = None) -> sqlite3.Connection:
         """The database, to be read; made anew first if it is not of the runs in the store.
@@ -102,7 +103,7 @@ class Index:
 
     def _has_all(self, connection: sqlite3.Connection) -> bool:
         """Whether each run that can be read has its row, and no other."""
-        known, ids = _runs_of(connection), self.store.ids()
+        known, ids = file.runs_of(connection), self.store.ids()
         return known <= ids and not any(self._records(ids - known))
 
     def _write(self, heard: Listener | None) -> None:
@@ -119,22 +120,22 @@ class Index:
     def _made(self, heard: Listener | None) -> bytes:
         """The file of the runs in the store; what it has of them already is kept."""
         about, ids = self._about(), self.store.ids()
-        before = file.opened(self.path)
-        lacking = ids
+        before, lacking = file.opened(self.path), ids
         if before is not None:
-            with contextlib.closing(before):
-                known, was = _runs_of(before), dict(before.execute("SELECT * FROM about"))
+            known, was = file.runs_of(before), dict(before.execute("SELECT * FROM about"))
             alike = all(was.get(key) == about[key] for key in ("form", "metrics"))
             lacking = ids - known if alike and known <= ids else ids
         if lacking and heard is not None:
             heard(len(lacking))
         plans, plan_of = self._plans(ids)
-        kept = self.path if len(lacking) < len(ids) else None
-        # Where nobody holds the lock, another file may have come into its place meanwhile.
-        with contextlib.suppress(MixedError, sqlite3.DatabaseError):
-            parts = map(made_of, self._parts(lacking))
-            return file.built(parts, kept, plan_of, plans, about)
-        return file.built([made_of(self._records(ids))], None, plan_of, plans, about)
+        kept = before if len(lacking) < len(ids) else None
+        try:
+            with contextlib.suppress(MixedError):
+                parts = map(made_of, self._parts(lacking))
+                return file.built(parts, kept, plan_of, plans, about)
+            return file.built([made_of(self._records(ids))], None, plan_of, plans, about)
+        except sqlite3.Error as error:
+            raise StoreError(f"the index of {self.store.path} cannot be made: {error}") from error
 
     def _parts(self, runs: Iterable[str]) -> Iterator[Iterator[tuple[str, Asked, Told, str]]]:
         """The records of `runs`, so many at a time as fit into memory; at least one part."""
@@ -146,19 +147,18 @@ class Index:
         """Of those of `runs` that are as they were sealed: what was asked, what the file says, and
         the metrics by the definitions at hand."""
         decode = msgspec.json.Decoder(Asked).decode
-        for run, told in sorted(self.store.told(sorted(runs), whole=True).items()):
+        every = self.store.told(sorted(runs), whole=True)
+        again = self.store.measured_again(every)
+        for run, told in sorted(every.items()):
             if told is None:
                 continue
-            with contextlib.suppress(msgspec.DecodeError, RunError):
+            metrics = again.get(run, told.metrics)
+            if not isinstance(metrics, str):
+                continue
+            with contextlib.suppress(msgspec.DecodeError):
                 asked = decode(told.asked)
                 if asked.id == run:
-                    current = told.metrics_version == _core.METRICS_VERSION
-                    yield (
-                        run,
-                        asked,
-                        told,
-                        (told.metrics if current else self.store.trace(run).measured()),
-                    )
+                    yield run, asked, told, metrics
 
     def _about(self) -> dict[str, str]:
         """What the index is of, beside the runs."""
@@ -181,7 +181,3 @@ class Index:
             for place, plan in planned.planned(self.store).items()
         ]
         return rows, planned.contents(self.store)
-
-
-def _runs_of(connection: sqlite3.Connection) -> set[str]:
-    return {run for (run,) in connection.execute("SELECT run FROM runs")}

@@ -43,9 +43,12 @@ VOID = "NUMERIC"
 
 _LARGEST = 2**63 - 1
 
+_OF_USERS = "cc_params."
+"""What the names of columns begin with that users' files name."""
+
 
 class MixedError(Exception):
-    """A column is of two kinds: what text they become, only the rows of all runs tell."""
+    """A column is of two kinds in two parts: it is one of texts, which all rows together decide."""
 
 
 class Asked(msgspec.Struct):
@@ -117,9 +120,27 @@ def tabulate(cells: list[columns.Cells], table: str) -> Table:
         kind, column = _typed([row.get(name) for row in cells])
         declared = first_columns(table).get(name, kind)
         # Of seeds, some pass what SQLite has as whole numbers.
-        types[name] = kind if (declared, kind) == ("INTEGER", "REAL") else declared
+        types[stored(name)] = kind if (declared, kind) == ("INTEGER", "REAL") else declared
         values.append(column)
     return Table(types, list(zip(*values, strict=True)))
+
+
+def stored(name: str) -> str:
+    """What the column of a cell is called in the database.
+
+    SQLite does not tell `cc_params.C` from `cc_params.c`, which parameters of users' variants may
+    be: behind a name with capitals their places follow, `cc_params.C#0`.
+    """
+    if not name.startswith(_OF_USERS):
+        return name
+    own = name.removeprefix(_OF_USERS)
+    capitals = [str(place) for place, letter in enumerate(own) if letter != letter.lower()]
+    return f"{name}#{','.join(capitals)}" if capitals else name
+
+
+def spoken(column: str) -> str:
+    """What the column of the database is called by those who ask; see `stored`."""
+    return column.partition("#")[0] if column.startswith(_OF_USERS) else column
 
 
 def first_columns(table: str) -> dict[str, str]:
