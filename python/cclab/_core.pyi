@@ -284,7 +284,7 @@ def modules(scenario: str) -> list[tuple[str, str, dict[str, str]]]:
     file, and the texts that it is compiled of by their paths."""
 
 def run_id(scenario: str, seed: int, backend: str, version: str) -> str:
-    """The content hash of a run of `scenario` (JSON): the name of its entry in a store.
+    """The content hash of a run of `scenario` (JSON): the name of its file in a store.
 
     `version` is what `determinants` gave, for this backend.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from cclab import kernel
 from cclab.errors import DamageError, InputError, RunError, StoreError
@@ -23,17 +23,17 @@ from cclab.store.index import Index
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cclab import results as shown
+    from cclab import results as user_results
     from cclab.execute import Listener
     from cclab.execute.backends import Backend
     from cclab.execute.crew import Crew
-    from cclab.measure import results as measured
+    from cclab.measure import results as measure_results
     from cclab.plan import Plan, Run
     from cclab.results import Results
     from cclab.store import Store, Writer
 else:
-    shown = late("cclab.results")
-    measured = late("cclab.measure.results")
+    user_results = late("cclab.results")
+    measure_results = late("cclab.measure.results")
 
 Failures = list[tuple["Run", str]]
 """Runs that failed, each with the reason."""
@@ -66,20 +66,20 @@ def carry_out(
     """
     _check_workers(jobs, cluster)
     backend = check(plan)
-    asked = _Asked(plan, store, tuple(only))
+    asked = _Asked.of(plan, store, only)
     todo = asked.missing(missing)
-    results, failed = None if todo else asked.finished(), []
-    if results is None:
-        rounds = None if listener is None else Rounds(listener)
-        with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
-            sweep = _Sweep(asked, backend, crew, cluster is None, writer, rounds)
-            sweep.begin(todo)
-            sweep.grow()
-            results = sweep.measured()
-        failed = sweep.failures(results)
+    if not todo and (results := asked.finished()) is not None:
+        _refresh_index(store)
+        return results
+    rounds = None if listener is None else Rounds(listener)
+    with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
+        sweep = _Sweep(asked, backend, crew, cluster is None, writer, rounds)
+        sweep.save_plan()
+        sweep.execute([*todo, *sweep.gone(todo)])
+        sweep.grow()
+        results = sweep.measured()
     _refresh_index(store)
-    if failed:
-        raise RunsFailedError(failed, results)
+    sweep.check(results)
     return results
 
 
@@ -125,17 +125,24 @@ class _Asked:
     """What is asked for of a store: the runs of a plan, as far as it has grown, and those that
     they are compared with."""
 
-    first: Plan
+    growth: Growth
+    plan: Plan
+    """The plan as far as it had grown before anything was done."""
+    beside: list[Run]
+    """Those that its runs are compared with."""
     store: Store
     only: tuple[str, ...]
     """The beginnings of ids of runs to do; all are done without one."""
 
-    def __post_init__(self) -> None:
-        self.growth = _growth(self.first, self.store)
-        self.plan = self.growth.grow()
-        self.beside = companions.of(self.plan).runs
-        """Those that the plan's own are compared with before it grows further."""
-        self._check_only([*self.plan.possible, *self.beside])
+    @classmethod
+    def of(cls, plan: Plan, store: Store, only: Sequence[str]) -> Self:
+        """What `plan` asks of `store`. Raises `InputError` if one of `only` is the beginning of no
+        run's id."""
+        growth = _growth(plan, store)
+        plan = growth.grow()
+        asked = cls(growth, plan, companions.of(plan).runs, store, tuple(only))
+        asked._check_only([*plan.possible, *asked.beside])
+        return asked
 
     def wanted(self, runs: Iterable[Run]) -> list[Run]:
         """Those of `runs` that may be done."""
@@ -146,8 +153,8 @@ class _Asked:
         own = self.store.survey(self.plan).missing if known is None else known
         return self.wanted([*own, *self.store.missing_of(self.beside, contents=True)])
 
-    def gone(self, todo: list[Run]) -> list[Run]:
-        """Those that have no file and are not `todo`: by one look at the names alone."""
+    def without_file(self, todo: list[Run]) -> list[Run]:
+        """The runs, beside those `todo`, that have no file: by one look at the names."""
         there = self.store.ids().union(run.id for run in todo)
         gone = {run.id: run for run in [*self.plan.runs, *self.beside] if run.id not in there}
         return self.wanted(gone.values())
@@ -157,7 +164,7 @@ class _Asked:
         if not self.store.knows(self.plan):
             return None
         with contextlib.suppress(DamageError):
-            results = shown.Results.of(self.store, self.plan)
+            results = user_results.Results.of(self.store, self.plan)
             if not self.unmeasured(results):
                 return results
         return None
@@ -202,15 +209,21 @@ class _Sweep:
         """The plan as far as it has grown."""
         return self.asked.growth.plan
 
-    def begin(self, todo: list[Run]) -> None:
-        """Saves the plan and does `todo`, as well as what has gone since it was looked for."""
-        # The plan without any result, and the last one: neither depends on what was there before.
-        self.writer.save_plan(self.asked.first.first)
-        # Until then no plan may have needed its runs: some may have gone since they were looked at.
-        gone = self.asked.gone(todo)
+    def save_plan(self) -> None:
+        """Saves the plan as it is before any result: from now on nobody removes its runs."""
+        # It does not depend on what was in the store.
+        self.writer.save_plan(self.plan.first)
+
+    def gone(self, todo: list[Run]) -> list[Run]:
+        """The runs, beside those `todo`, that were removed before the plan was saved."""
+        gone = self.asked.without_file(todo)
         if gone and self.here:
             self.backend.check(gone)
-        self._do([*todo, *gone])
+        return gone
+
+    def execute(self, runs: list[Run]) -> None:
+        """Does `runs`, and notes which of them failed."""
+        self.failed += execute(runs, self.backend, self.crew, self.writer, self.listener)
 
     def grow(self) -> None:
         """Has further runs done until each point has enough, and saves the plan."""
@@ -219,44 +232,41 @@ class _Sweep:
         looked_at = {run.id for run in self.plan.runs}
         while new := [run for run in self.asked.growth.grow().runs if run.id not in looked_at]:
             looked_at.update(run.id for run in new)
-            self._do_missing(new)
+            self._execute_missing(new)
         # What further runs are compared with.
         tried = {run.id for run in self.asked.beside}
-        self._do_missing([run for run in companions.of(self.plan).runs if run.id not in tried])
+        self._execute_missing([run for run in companions.of(self.plan).runs if run.id not in tried])
         self.writer.save_plan(self.plan, passing=not self.asked.growth.settled)
 
     def measured(self) -> Results:
         """The results; runs that are unreadable are done once more."""
         try:
-            return shown.Results.of(self.store, self.plan)
+            return user_results.Results.of(self.store, self.plan)
         except DamageError as error:
             # Whole by its digest and yet unreadable: another build of this version wrote it.
             every = [*self.plan.runs, *companions.of(self.plan).runs]
             unreadable = [run for run in every if run.id in error.damaged]
         for run in unreadable:
             self.writer.set_aside(run.id)
-        self._do(unreadable)
+        self.execute(unreadable)
         self.grow()
-        return shown.Results.of(self.store, self.plan)
+        return user_results.Results.of(self.store, self.plan)
 
-    def failures(self, results: Results) -> Failures:
-        """What failed, and what is not among the `results` though nothing was told of it."""
-        told = {run.id for run, _ in self.failed}
-        lost = [run for run in self.asked.unmeasured(results) if run.id not in told]
-        return self.failed + [
-            (run, f"it was removed from {self.store.path} meanwhile") for run in lost
-        ]
+    def check(self, results: Results) -> None:
+        """Raises `RunsFailedError` if runs failed, or are not among the `results`."""
+        failed = {run.id for run, _ in self.failed}
+        lost = [run for run in self.asked.unmeasured(results) if run.id not in failed]
+        why = f"it was removed from {self.store.path} meanwhile"
+        if self.failed or lost:
+            raise RunsFailedError([*self.failed, *((run, why) for run in lost)], results)
 
-    def _do_missing(self, runs: list[Run]) -> None:
-        self._do(self.asked.wanted(self.store.missing_of(runs, contents=True)))
-
-    def _do(self, runs: list[Run]) -> None:
-        self.failed += execute(runs, self.backend, self.crew, self.writer, self.listener)
+    def _execute_missing(self, runs: list[Run]) -> None:
+        self.execute(self.asked.wanted(self.store.missing_of(runs, contents=True)))
 
 
 def _growth(plan: Plan, store: Store) -> Growth:
     def metrics_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
-        return measured.metrics_of(store, runs)
+        return measure_results.metrics_of(store, runs)
 
     return Growth(plan.first, metrics_of)
 

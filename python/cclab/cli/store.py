@@ -59,21 +59,21 @@ def ls(
 @app.command("verify")
 def verify(folder: Folder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
-    found = health.examine(_store(folder))
+    state_of = health.examine(_store(folder))
     if json:
-        print_json(found.document())
+        print_json(state_of.document())
     else:
-        tell(f"{count(found.sound, 'sound run')} in {folder}")
+        tell(f"{count(state_of.sound, 'sound run')} in {folder}")
     for names, state in (
-        (found.torn, "torn: not as it was written"),
-        (found.foreign, "foreign: no run, or not the one that its name says"),
-        (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
+        (state_of.torn, "torn: not as it was written"),
+        (state_of.foreign, "foreign: no run, or not the one that its name says"),
+        (state_of.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):
         for name in names:
             note(f"{name}: {state}")
-    for name in found.derived:
+    for name in state_of.derived:
         note(f"{name}: not of these runs; `cclab store gc {folder}` makes it again")
-    if not found.whole:
+    if not state_of.whole:
         complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
         raise typer.Exit(_DAMAGED)
 
@@ -92,20 +92,20 @@ def gc(
     store = _store(folder)
     known = outdated.outdated if other_versions else None
     if dry_run:
-        found = collector.garbage(store, known)
+        rubbish = collector.garbage(store, known)
     else:
-        found = collector.collect(store, known)
+        rubbish = collector.collect(store, known)
         Index(store).renew()
     if json:
-        print_json(found.document())
+        print_json(rubbish.document())
         return
     verb = "would go" if dry_run else "went"
-    for name in (*found.runs, *found.captures, *found.plans, *found.aside):
+    for name in (*rubbish.runs, *rubbish.captures, *rubbish.plans, *rubbish.aside):
         tell(name)
     tell(
-        f"{verb}: {count(len(found.runs), 'run')}, {count(len(found.plans), 'plan')}, "
-        f"{count(len(found.aside), 'damaged run')}, "
-        f"{_size(found.bytes)}"
+        f"{verb}: {count(len(rubbish.runs), 'run')}, {count(len(rubbish.plans), 'plan')}, "
+        f"{count(len(rubbish.aside), 'damaged run')}, "
+        f"{_size(rubbish.bytes)}"
     )
 
 

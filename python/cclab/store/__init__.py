@@ -14,7 +14,13 @@ on when, where or by which process it was run: equal runs give equal bytes.
 
 folder     what a store holds
 writer     how runs come into it
+trace      what a run's file holds, as tables
 planned    which runs its plans ask for
+index      a row of each run, in one database made of all of them
+holdings   how many runs of which versions there are
+health     what is not as it was written
+gc         what no plan needs
+transfer   runs from one store into another, or into an archive
 disk       locks, and what is on the disk for good
 """
 

@@ -117,7 +117,7 @@ class Store:
     def names(self) -> set[str]:
         """Every name in the folder of the runs, whatever it is of."""
         try:
-            return {found.name for found in os.scandir(self.runs)}
+            return {entry.name for entry in os.scandir(self.runs)}
         except OSError:
             return set()
 
@@ -140,10 +140,10 @@ class Store:
         it is compared with its checksum. Runs without a file are left out.
         """
         wanted = list(ids)
-        found = zip(wanted, _core.read_runs(self.runs, wanted, whole), strict=True)
+        read = zip(wanted, _core.read_runs(self.runs, wanted, whole), strict=True)
         return {
             run: None if told is None else Told(*told)
-            for run, told in found
+            for run, told in read
             if told is not None or self.file(run).exists()
         }
 
@@ -179,11 +179,11 @@ class Store:
 
     def survey(self, plan: Plan) -> Survey:
         """Looks at the runs of `plan`: reads every byte and compares the digests."""
-        found = Survey([], [], [])
+        survey = Survey([], [], [])
         for run, state in self._states(plan.runs, contents=True):
-            lists = {"sound": found.sound, "damaged": found.damaged, "absent": found.absent}
+            lists = {"sound": survey.sound, "damaged": survey.damaged, "absent": survey.absent}
             lists[state].append(run)
-        return found
+        return survey
 
     def seen(self, plan: Plan) -> Survey:
         """As `survey`, for whoever only wants to read: of more than `CHECKED` runs, one look at
@@ -222,10 +222,10 @@ class Store:
         """Raises `StoreError` if a cclab with another form of results folders wrote this one."""
         try:
             with (self.path / PLAN).open("rb") as stream:
-                found = _SCHEMA.match(stream.read(100))
+                form = _SCHEMA.match(stream.read(100))
         except OSError:
             return
-        wrote = SCHEMA if found is None else found[1].decode()
+        wrote = SCHEMA if form is None else form[1].decode()
         if wrote != SCHEMA:
             raise StoreError(
                 f"{self.path} was written by a cclab of another version, with plans of {wrote}; "

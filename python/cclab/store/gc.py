@@ -53,11 +53,11 @@ class Garbage:
 
 def plans_of(store: Store) -> dict[Path, Plan]:
     """Every plan of `store` that can be read, by its file."""
-    found = {}
+    plans = {}
     for file in [store.path / PLAN, *sorted(store.plans.glob("*.json"))]:
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            found[file] = Plan.from_json(file.read_text(encoding="utf-8"))
-    return found
+            plans[file] = Plan.from_json(file.read_text(encoding="utf-8"))
+    return plans
 
 
 def needed_by(plan: Plan) -> set[str]:
@@ -87,14 +87,14 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
             return frozenset()
         return others([*plan.runs, *companions.of(plan).runs]).keys()
 
-    found = Garbage()
+    rubbish = Garbage()
     needed: set[str] = set()
     staying = []
     for file, plan in plans.items():
         stays = needed_by(plan) - other(plan)
         own = {run.id for run in plan.runs}
         if own and stays.isdisjoint(own):
-            found.plans.append(file.name)
+            rubbish.plans.append(file.name)
         else:
             needed |= stays
             staying.append(plan)
@@ -103,16 +103,16 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
         for plan in unsettled(store):
             if plan.first.to_json() in started:
                 needed |= needed_by(plan) - other(plan)
-    found.runs = sorted(store.ids() - needed)
-    found.aside = _names(store.aside)
-    found.captures = sorted(set(_names(store.captures)) - store.ids())
+    rubbish.runs = sorted(store.ids() - needed)
+    rubbish.aside = _names(store.aside)
+    rubbish.captures = sorted(set(_names(store.captures)) - store.ids())
     going = [
-        *(store.file(run) for run in found.runs),
-        *(store.captures / run for run in (*found.runs, *found.captures)),
-        *(store.aside / name for name in found.aside),
+        *(store.file(run) for run in rubbish.runs),
+        *(store.captures / run for run in (*rubbish.runs, *rubbish.captures)),
+        *(store.aside / name for name in rubbish.aside),
     ]
-    found.bytes = sum(map(_size, going))
-    return found
+    rubbish.bytes = sum(map(_size, going))
+    return rubbish
 
 
 def collect(store: Store, others: Others | None = None) -> Garbage:
@@ -124,22 +124,22 @@ def collect(store: Store, others: Others | None = None) -> Garbage:
     lock = store.path / "tmp" / "lock"
     with store.writer() as writer, writer.workspace() as scratch, disk.locked(lock):
         _check_alone(store, scratch.parent)
-        found = garbage(store, others)
-        _remove(store, found, scratch)
-    return found
+        rubbish = garbage(store, others)
+        _remove(store, rubbish, scratch)
+    return rubbish
 
 
-def _remove(store: Store, found: Garbage, scratch: Path) -> None:
-    for name in found.plans:
+def _remove(store: Store, rubbish: Garbage, scratch: Path) -> None:
+    for name in rubbish.plans:
         (store.plans / name).unlink(missing_ok=True)
-    for run in found.runs:
+    for run in rubbish.runs:
         with contextlib.suppress(FileNotFoundError):
             store.file(run).rename(scratch / store.file(run).name)
     disk.sync(store.runs)
-    for run in (*found.runs, *found.captures):
+    for run in (*rubbish.runs, *rubbish.captures):
         with contextlib.suppress(FileNotFoundError):
             (store.captures / run).rename(scratch / run)
-    if found.aside:
+    if rubbish.aside:
         store.aside.rename(scratch / "aside")
     shutil.rmtree(scratch, ignore_errors=True)
 
@@ -158,12 +158,12 @@ def _check_alone(store: Store, corner: Path) -> None:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    return (found for found in sorted(folder.iterdir()) if found.is_dir())
+    return (entry for entry in sorted(folder.iterdir()) if entry.is_dir())
 
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(found.name for found in folder.iterdir())
+        return sorted(entry.name for entry in folder.iterdir())
     except OSError:
         return []
 

@@ -53,7 +53,7 @@ class Health:
 def examine(store: Store) -> Health:
     """Reads everything in `store` and compares it with what it was. Changes nothing."""
     store.check_version()
-    found = Health()
+    health = Health()
     runs = sorted(store.ids())
     states = store.states(runs, contents=True)
     told = store.told(runs, whole=False)
@@ -63,17 +63,17 @@ def examine(store: Store) -> Health:
         if state == "absent":
             continue  # it went meanwhile
         if state == "damaged" or said is None:
-            found.torn.append(run)
+            health.torn.append(run)
         elif not is_of(run, said.asked):
-            found.foreign.append(run)
+            health.foreign.append(run)
         else:
-            found.sound += 1
+            health.sound += 1
             digests[run] = said.sha256
-    found.foreign += [name for name in store.names() if not name.endswith(ENDING)]
-    found.foreign.sort()
-    found.plans = [file.name for file in torn_plans(store)]
-    found.derived = Index(store).differing(digests)
-    return found
+    health.foreign += [name for name in store.names() if not name.endswith(ENDING)]
+    health.foreign.sort()
+    health.plans = [file.name for file in torn_plans(store)]
+    health.derived = Index(store).differing(digests)
+    return health
 
 
 def torn_plans(store: Store) -> list[Path]:

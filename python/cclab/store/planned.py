@@ -67,12 +67,12 @@ class Planned(msgspec.Struct):
     def scenarios(self) -> list[bytes]:
         """What each point asks for, whatever the seeds and however often: the digest of its
         scenario with the backend and the versions."""
-        found = []
+        digests = []
         for point in self.points:
             digest = hashlib.sha256(f"{point.backend}\0{point.version}\0".encode())
             digest.update(msgspec.json.encode(self.scenario(point), order="deterministic"))
-            found.append(digest.digest())
-        return found
+            digests.append(digest.digest())
+        return digests
 
     @property
     def content(self) -> str:
@@ -91,11 +91,11 @@ def check_is_store(store: Store) -> None:
 def planned(store: Store) -> dict[Path, Planned]:
     """The plans of `store` that can be read, by where they are, the last one run first, each
     once."""
-    found = {}
+    plans = {}
     for text, file in _texts(store).items():
         with contextlib.suppress(msgspec.DecodeError):
-            found[file] = msgspec.json.decode(text, type=Planned)
-    return found
+            plans[file] = msgspec.json.decode(text, type=Planned)
+    return plans
 
 
 def marks(store: Store) -> list[str]:
@@ -122,14 +122,14 @@ def contents(store: Store) -> dict[str, str]:
         longest = [plan.to_json() for plan in unsettled(store)]
         plans += [msgspec.json.decode(text, type=Planned) for text in longest]
     of_scenario: dict[bytes, str] = {}
-    found: dict[str, str] = {}
+    plan_of: dict[str, str] = {}
     for plan in plans:
         content = plan.content
         for scenario, point in zip(plan.scenarios, plan.points, strict=True):
             named = of_scenario.setdefault(scenario, content)
             for run in point.runs:
-                found.setdefault(run.id, named)
-    return found
+                plan_of.setdefault(run.id, named)
+    return plan_of
 
 
 def unsettled(store: Store) -> list[Plan]:

@@ -98,14 +98,14 @@ def bring(source: Path, store: Store) -> Moved:
     Raises `InputError` if `source` is neither, or an archive that is not whole, and `StoreError`
     if `store` cannot be written.
     """
-    with _opened(source) as found:
-        found.check_version()
-        torn = torn_plans(found)
-        plans = {file: plan for file, plan in plans_of(found).items() if file not in torn}
+    with _opened(source) as opened:
+        opened.check_version()
+        torn = torn_plans(opened)
+        plans = {file: plan for file, plan in plans_of(opened).items() if file not in torn}
         if not plans:
             raise InputError(f"{source} is not a results folder: there is no plan in it")
-        kept = [(plan, _is_passing(found, plan)) for plan in plans.values()]
-        done = _merged(found, found.ids(), kept, store)
+        kept = [(plan, _is_passing(opened, plan)) for plan in plans.values()]
+        done = _merged(opened, opened.ids(), kept, store)
         return replace(done, plans=[file.name for file in torn])
 
 
@@ -241,7 +241,7 @@ def _opened(source: Path) -> Iterator[Store]:
             raise InputError(
                 f"{source} is damaged, or no archive of a results folder: {error}"
             ) from error
-        folders = [found for found in Path(place).iterdir() if found.is_dir()]
+        folders = [entry for entry in Path(place).iterdir() if entry.is_dir()]
         if len(folders) != 1:
             raise InputError(f"{source} is not an archive of a results folder")
         yield Store(folders[0])

@@ -35,15 +35,15 @@ class Companions:
 
     def reasons(self) -> list[tuple[Run, Why]]:
         """Those runs, each with the first that it is for."""
-        found: dict[str, tuple[Run, Why]] = {}
+        named: dict[str, tuple[Run, Why]] = {}
         for runs in self.shifted.values():
             for run in runs:
-                found.setdefault(run.id, (run, "phase"))
+                named.setdefault(run.id, (run, "phase"))
         for flows in self.baselines.values():
             for beside in flows:
                 for name, run in beside.items():
-                    found.setdefault(run.id, (run, name))
-        return [one for run_id, one in found.items() if run_id not in self.planned]
+                    named.setdefault(run.id, (run, name))
+        return [named_run for run_id, named_run in named.items() if run_id not in self.planned]
 
 
 def of(plan: Plan) -> Companions:

@@ -32,7 +32,7 @@ def runs_of(plan: Plan) -> dict[str, list[Beside]]:
     """For each run of `plan` by its id, what each of its flows is compared with."""
     scenarios: dict[str, Scenario] = {}
     runs = {run.id: run for run in plan.runs} if plan.baselines else {}
-    found: dict[str, list[Beside]] = {}
+    beside_of: dict[str, list[Beside]] = {}
     for point in plan.points if plan.baselines else []:
         first, text = point.runs[0], json.dumps(point.scenario)
         seeds = [run.seed for run in point.runs]
@@ -50,8 +50,8 @@ def runs_of(plan: Plan) -> dict[str, list[Beside]]:
                 for place, (run_id, seed) in enumerate(zip(ids, seeds, strict=True)):
                     run = Run(run_id, seed, first.backend, version, scenario)
                     beside[place][index][name] = runs.setdefault(run_id, run)
-        found |= zip((run.id for run in point.runs), beside, strict=True)
-    return found
+        beside_of |= zip((run.id for run in point.runs), beside, strict=True)
+    return beside_of
 
 
 def compare(

@@ -108,5 +108,5 @@ def _with_start(run: Run, index: int, shift_ns: int) -> Run:
 
 def _shares(metrics: dict[str, Any]) -> dict[str, float]:
     """What results call the share of each flow that has one, by its name."""
-    found = zip(metrics["flows"], shares(metrics), strict=True)
-    return {flow["name"]: share for flow, share in found if share is not None}
+    flows = zip(metrics["flows"], shares(metrics), strict=True)
+    return {flow["name"]: share for flow, share in flows if share is not None}

@@ -145,7 +145,7 @@ def _flatten(cells: Cells, path: str, value: Any, *, scaled: bool = True) -> Non
             at = key == "start" and inner == "at"
             _flatten(cells, path if at else f"{stem}{inner}", below, scaled=scaled)
     elif isinstance(value, list):
-        words = all(isinstance(one, str) for one in value)
+        words = all(isinstance(word, str) for word in value)
         cells[path] = ",".join(value) if words else _text(value)
     elif scaled and type(value) is int and dimensions.is_time(key):
         cells[path] = value / 1e9

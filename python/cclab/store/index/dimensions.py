@@ -88,12 +88,12 @@ def is_time(key: str) -> bool:
 
 @cache
 def _keys() -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    known: dict[str, set[str]] = {}
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
             for key, value in (node.get("properties") or {}).items():
-                found.setdefault(key, set()).update(_dimensions(value))
+                known.setdefault(key, set()).update(_dimensions(value))
             for value in node.values():
                 walk(value)
         elif isinstance(node, list):
@@ -101,7 +101,7 @@ def _keys() -> dict[str, set[str]]:
                 walk(value)
 
     walk(json.loads(_core.schema()))
-    return found
+    return known
 
 
 def _dimensions(node: Any) -> set[str]:
@@ -109,10 +109,10 @@ def _dimensions(node: Any) -> set[str]:
     if not isinstance(node, dict):
         return set()
     pattern = node.get("pattern")
-    found = set()
+    named = set()
     if pattern is not None:
-        found = {name for name, text in _EXAMPLES.items() if re.search(pattern, text)}
+        named = {name for name, text in _EXAMPLES.items() if re.search(pattern, text)}
     for form in ("anyOf", "oneOf"):
         for choice in node.get(form, []):
-            found |= _dimensions(choice)
-    return found
+            named |= _dimensions(choice)
+    return named
