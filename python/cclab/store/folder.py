@@ -125,7 +125,10 @@ class Store:
             raise _unread(self.runs, error) from error
 
     def ids(self) -> set[str]:
-        """The ids of the runs that have a file, sound or not: one look at the folder; see `names`."""
+        """The ids of the runs that have a file, sound or not: one look at the folder.
+
+        Raises `StoreError` as `names` does.
+        """
         return set(os.fsdecode(self._listed()).split("\0")) - {""}
 
     def count(self) -> int:
