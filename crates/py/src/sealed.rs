@@ -12,6 +12,9 @@ use crate::error;
 /// these.
 type Told = (String, u64, String, String, String);
 
+/// Columns of a table, if there are rows in it.
+type Columns<'py> = Option<Vec<Bound<'py, PyAny>>>;
+
 fn metrics_version() -> String {
     cclab_metrics::VERSION.to_string()
 }
@@ -96,7 +99,7 @@ pub fn read_columns<'py>(
     py: Python<'py>,
     files: Vec<PathBuf>,
     asked: Vec<(String, Vec<String>)>,
-) -> PyResult<Vec<Vec<Option<Vec<Bound<'py, PyAny>>>>>> {
+) -> PyResult<Vec<Vec<Columns<'py>>>> {
     let read = |file: &PathBuf| -> Result<Vec<_>, String> {
         let tables = asked.iter();
         tables
