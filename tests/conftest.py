@@ -218,10 +218,10 @@ def forge(
 ) -> None:
     """Has `change` change what is in the file of a run, which is sealed anew: sound by its digest.
 
-    The new one is called by `name` if there is one.
+    With `name` it is sealed as that of the run called so.
     """
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / run_id
+        folder = Path(place) / (name or run_id)
         with zipfile.ZipFile(store.file(run_id)) as archive:
             archive.extractall(folder)
         captured = store.captures / run_id

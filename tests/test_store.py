@@ -11,12 +11,14 @@ import subprocess
 import sys
 import time
 import zipfile
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cclab import _core
 from cclab.cli.exits import WRONG_INPUT
 from cclab.errors import DamageError, RunError, StoreError
 from cclab.measure.results import measure
@@ -26,6 +28,8 @@ from conftest import files_of, flip, save
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cclab import Results
     from conftest import Cli
 
@@ -93,7 +97,9 @@ def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "tmp").iterdir()] == ["lock"]
 
 
-@pytest.mark.parametrize("damage", ["truncate", "empty", "no comment", "a folder"])
+@pytest.mark.parametrize(
+    "damage", ["truncate", "empty", "no middle", "no comment", "of another run", "a folder"]
+)
 def test_a_damaged_run_is_missing_and_is_replaced(tmp_path: Path, damage: str) -> None:
     run = _run()
     store = _saved(tmp_path, run)
@@ -104,6 +110,12 @@ def test_a_damaged_run_is_missing_and_is_replaced(tmp_path: Path, damage: str) -
             os.truncate(file, 100)
         case "empty":
             os.truncate(file, 0)
+        case "no middle":
+            file.write_bytes(whole[: len(whole) // 3] + whole[len(whole) // 2 :])
+        case "of another run":
+            other = _saved(tmp_path / "other", _run("b"))
+            (strange,) = other.runs.iterdir()
+            shutil.copyfile(strange, file)
         case "no comment":
             file.write_bytes(whole.replace(b"cclab-run", b"other-run"))
         case _:
@@ -115,6 +127,36 @@ def test_a_damaged_run_is_missing_and_is_replaced(tmp_path: Path, damage: str) -
     assert file.read_bytes() == whole
     (aside,) = store.aside.iterdir()
     assert (aside / file.name).exists()
+
+
+@pytest.mark.parametrize("ask", [Store.ids, Store.count, Store.names, Store.names_digest])
+def test_a_folder_of_runs_that_cannot_be_read_is_not_empty(
+    tmp_path: Path, ask: Callable[[Store], object]
+) -> None:
+    store = Store(tmp_path)
+    ask(store)
+    assert store.ids() == set()
+    store.runs.write_text("no folder")
+    with pytest.raises(StoreError) as raised:
+        ask(store)
+    assert str(raised.value) == f"cannot read {store.runs}: Not a directory"
+
+
+def test_the_comment_of_a_run_says_what_it_is_of(tmp_path: Path) -> None:
+    run = _run()
+    file = _saved(tmp_path, run).file(run.id)
+    whole = file.read_bytes()
+    with zipfile.ZipFile(file) as archive:
+        form, *lines = archive.comment.decode().split("\n")
+    assert form == "cclab-run/2"
+    assert dict(line.split(" ") for line in lines) == {
+        "run": run.id,
+        "bytes": f"{len(whole):020}",
+        "metrics": _core.METRICS_VERSION,
+        "captures": "0",
+        "sha256": hashlib.sha256(whole[:-79]).hexdigest(),
+        "crc32": f"{zlib.crc32(archive.comment[:-15]):08x}",
+    }
 
 
 def test_changed_contents_of_the_same_length_are_found_on_request(tmp_path: Path) -> None:
@@ -311,9 +353,6 @@ def test_any_program_that_reads_zip_archives_reads_a_run(tmp_path: Path) -> None
         assert archive.testzip() is None
         assert archive.namelist() == ["run.json", "metrics.json", "flows.parquet"]
         assert archive.read("flows.parquet") == b"trace"
-        digest = archive.comment.rpartition(b"sha256 ")[2].decode()
-    content = store.file(run.id).read_bytes()
-    assert hashlib.sha256(content[:-64]).hexdigest() == digest == content[-64:].decode()
 
 
 @pytest.mark.parametrize(("wrote", "names"), [(1, "older"), (3, "newer")])

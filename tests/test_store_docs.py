@@ -6,6 +6,7 @@ import hashlib
 import re
 import shlex
 import sqlite3
+import zipfile
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,10 @@ def test_every_example_runs(quickstart: Results, capsys: pytest.CaptureFixture[s
 
 def test_the_digests_are_where_the_page_says(quickstart: Results) -> None:
     folder = quickstart.store.path
-    for file in (folder / "index.sqlite", *(folder / "runs").iterdir()):
-        content = file.read_bytes()
-        assert hashlib.sha256(content[:-64]).hexdigest().encode() == content[-64:]
+    index = (folder / "index.sqlite").read_bytes()
+    assert hashlib.sha256(index[:-64]).hexdigest().encode() == index[-64:]
+    for file in (folder / "runs").iterdir():
+        content, comment = file.read_bytes(), zipfile.ZipFile(file).comment
+        said = dict(line.split(b" ") for line in comment.splitlines()[1:])
+        assert hashlib.sha256(content[:-79]).hexdigest().encode() == said[b"sha256"]
+        assert said[b"run"].decode() == file.stem

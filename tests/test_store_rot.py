@@ -62,6 +62,42 @@ def test_no_bit_of_a_run_can_flip_unseen(store: Store) -> None:
         assert query(store.path).equals(told)
 
 
+def test_no_bit_of_a_run_is_believed_that_is_read_at_a_glance(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many runs the digests of their files are not compared, but all that is shown has a
+    checksum: also by which definitions it was measured."""
+    monkeypatch.setattr("cclab.store.folder.CHECKED", 1)
+    monkeypatch.setattr("cclab.measure.results.CHECKED", 1)
+
+    def shown() -> list[Any]:
+        return [run.metrics for run in cclab.load(store.path).runs]
+
+    told, seen = shown(), 0
+    file = store.file(min(store.ids()))
+    whole = file.read_bytes()
+    comment = whole.rindex(b"cclab-run/")
+    version = whole.index(b"metrics ", comment) + len(b"metrics ")
+    ends = [
+        whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]
+        for at in range(comment, len(whole))
+    ]
+    versions = [
+        whole[:version] + bytes([whole[version] ^ 1 << bit]) + whole[version + 1 :]
+        for bit in range(8)
+    ]
+    for rotten in [*ends, *versions, *_flipped(whole)]:
+        file.write_bytes(rotten)
+        damaged: tuple[str, ...] = ()
+        try:
+            assert shown() == told
+        except DamageError as error:
+            damaged = error.damaged
+            seen += 1
+        assert damaged in ((), (file.stem,))
+    assert seen >= len(ends) + len(versions)
+
+
 def test_no_bit_of_a_capture_can_flip_unseen(results: Results, tmp_path: Path) -> None:
     shutil.copytree(results.store.path, tmp_path / "copy")
     store = Store(tmp_path / "copy")
@@ -137,6 +173,15 @@ def test_columns_of_a_trace_whose_bits_flipped_are_not_read(store: Store) -> Non
             assert str(again) == str(read)
         trace.file.write_bytes(content)
     assert seen > 95
+
+
+def test_columns_of_the_trace_of_another_run_are_not_read(store: Store) -> None:
+    trace, other = (run.trace for run in cclab.load(store.path).runs[:2])
+    asked = {"flow_samples": ("time_ns",)}
+    assert len(columns_of([trace, other], asked)) == 2
+    shutil.copyfile(other.file, trace.file)
+    with pytest.raises(RunError, match=f"{trace.file.name}: .* of another run"):
+        columns_of([trace, other], asked)
 
 
 class _Disk:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -61,8 +63,8 @@ def test_what_is_damaged_is_named_by_what_is_wrong(cli: Cli, store: Store) -> No
     told = cli("store", "verify", store.path, "--json")
     assert told.returncode == 3
     found = json.loads(told.stdout)
-    assert found["torn"] == sorted([torn, "0" * 20, uncaptured])
-    assert found["foreign"] == sorted(["notes.txt", other])
+    assert found["torn"] == sorted([torn, uncaptured])
+    assert found["foreign"] == sorted(["notes.txt", "0" * 20, other])
     assert found["sound"] == 1
     assert found["derived"] == ["index.sqlite"]
     assert len(found["plans"]) == 1
@@ -81,6 +83,10 @@ def test_a_file_of_another_run_is_foreign(short_runs: Results, tmp_path: Path) -
     shutil.copytree(short_runs.store.path, tmp_path / "copy")
     store = Store(tmp_path / "copy")
     shutil.copy(store.file(min(store.ids())), store.file("0" * 20))
+    assert health.examine(store).foreign == ["0" * 20]
+    # Sealed as the run that its name says, and yet it asked for another.
+    forge(store, max(store.ids()), lambda _: None, "0" * 20)
+    assert store.sound("0" * 20, contents=True)
     assert health.examine(store).foreign == ["0" * 20]
 
 
@@ -114,6 +120,28 @@ def test_what_no_plan_needs_goes(cli: Cli, store: Store, study: Path) -> None:
     assert shown["aside"] == ["one"]
     assert strange.ids() < store.ids()
     assert cli("store", "gc", store.path).returncode == 0
+    assert _lasting(store) == before
+
+
+def test_nothing_goes_where_the_runs_cannot_be_listed(
+    cli: Cli, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _lasting(store)
+    with monkeypatch.context() as patched:
+        failed = OSError(errno.EIO, os.strerror(errno.EIO))
+        patched.setattr(_core, "run_names", Mock(side_effect=failed))
+        with pytest.raises(StoreError, match=f"cannot read {store.runs}: Input/output error"):
+            gc.collect(store)
+    assert _lasting(store) == before
+    store.runs.rename(store.path.parent / "runs")
+    store.runs.write_text("no folder")
+    for words in (["gc", "--dry-run"], ["verify"], ["ls"]):
+        told = cli("store", *words, store.path)
+        assert told.returncode == 2, words
+        assert f"cannot read {store.runs}: Not a directory" in told.stderr
+    store.runs.unlink()
+    (store.path.parent / "runs").rename(store.runs)
+    assert gc.collect(store) == gc.Garbage()
     assert _lasting(store) == before
 
 
@@ -307,6 +335,17 @@ def test_what_is_not_brought_is_told(cli: Cli, study: Path, tmp_path: Path) -> N
     assert health.examine(Store(tmp_path / "target")).whole
     cclab.run(study, out=tmp_path / "target", set=["duration=600ms"])
     assert transfer.bring(source.path, Store(tmp_path / "target")).missing == []
+
+
+def test_a_run_that_has_the_file_of_another_is_brought(store: Store, tmp_path: Path) -> None:
+    shutil.copytree(store.path, tmp_path / "target")
+    target = Store(tmp_path / "target")
+    own, other, *_ = sorted(store.ids())
+    shutil.copyfile(target.file(other), target.file(own))
+    assert transfer.bring(store.path, target) == transfer.Moved(1, [], [])
+    assert target.file(own).read_bytes() == store.file(own).read_bytes()
+    (aside,) = target.aside.iterdir()
+    assert (aside / target.file(own).name).read_bytes() == store.file(other).read_bytes()
 
 
 def test_a_folder_is_exported_whole_or_not_at_all(

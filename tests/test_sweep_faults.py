@@ -105,21 +105,41 @@ def test_entries_that_are_not_as_they_were_written_are_set_aside_and_done_again(
     out = tmp_path / "out"
     assert swept(study, out, *SHORT).returncode == DONE
     before = kept(out)
-    torn, foreign, rotten, gone = sorted((out / "runs").iterdir())[:4]
+    torn, foreign, rotten, gone, folder = sorted((out / "runs").iterdir())[:5]
     os.truncate(torn, 100)
-    foreign.unlink()
-    shutil.copytree(out / "plans", foreign)
+    shutil.copyfile(rotten, foreign)
     flip(rotten)
     gone.unlink()
+    folder.unlink()
+    shutil.copytree(out / "plans", folder)
     (out / "runs" / "notes.txt").write_text("not ours")
     done = swept(study, out, *SHORT)
     assert done.returncode == DONE, done.stderr
-    assert "16 of 20 runs are in" in done.stderr
-    assert "3 damaged runs in" in done.stderr
+    assert "15 of 20 runs are in" in done.stderr
+    assert "4 damaged runs in" in done.stderr
     (out / "runs" / "notes.txt").unlink()
     assert kept(out) == before
     aside = sorted(place.name.rsplit("-", 1)[0] for place in (out / "aside").iterdir())
-    assert aside == sorted(place.stem for place in (torn, foreign, rotten))
+    assert aside == sorted(place.stem for place in (torn, foreign, rotten, folder))
+
+
+def test_no_run_is_told_by_the_file_of_another(study: Path, tmp_path: Path) -> None:
+    """A sound file in the place of another: its numbers are not those of the other run."""
+    out = tmp_path / "out"
+    once = ("--repeat", "1", "--json")
+    told = swept(study, out, *once)
+    assert told.returncode == DONE, told.stderr
+    before = kept(out)
+    own, other = sorted((out / "runs").iterdir())
+    shutil.copyfile(other, own)
+    again = swept(study, out, *once)
+    assert again.returncode == DONE, again.stderr
+    assert again.stdout == told.stdout
+    assert "1 damaged run in" in again.stderr
+    assert kept(out) == before
+    (aside,) = (out / "aside").glob("*/*.zip")
+    assert aside.name == own.name
+    assert aside.read_bytes() == other.read_bytes()
 
 
 def test_a_full_disk_ends_in_a_message_and_room_in_the_same_store(

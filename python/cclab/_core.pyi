@@ -58,9 +58,11 @@ __all__ = [
     "probes",
     "qdiscs",
     "raised_compiled",
+    "read_columns",
     "read_runs",
     "results_schema",
     "run_id",
+    "run_names",
     "scenario_schema",
     "schema",
     "seal",
@@ -435,9 +437,9 @@ def seal(folder: str | PathLike[str], metrics: str) -> None:
 
 def check_runs(
     files: str | PathLike[str], captures: str | PathLike[str], runs: list[str], contents: bool
-) -> list[Literal["sound", "damaged", "absent"]]:
+) -> list[Literal["sound", "damaged", "foreign", "absent"]]:
     """What there is of each of `runs`, whose files are in the folder `files` and whose captures in
-    `captures`.
+    `captures`; a foreign file is that of another run than its name says.
 
     With `contents` every byte is read and the digests compared; without, the lengths alone.
     """
@@ -448,8 +450,8 @@ def read_runs(
     """What the files of `runs` in the folder `files` say: the file's SHA-256, the bytes of it and
     of the captures that it lists, run.json, the version of the metrics, and these as JSON.
 
-    None of one that is not there or not as it was sealed. With `whole` every byte is read and the
-    file's digest compared; without, what is read has the checksum of the archive.
+    None of one that is not there, not as it was sealed, or of another run. With `whole` every byte
+    is read and the file's digest compared; without, all that is told has a checksum.
     """
 
 def read_columns(
@@ -459,12 +461,15 @@ def read_columns(
     columns by name, numbers as the bytes of floats (NaN where nothing is known).
 
     None of a table that the run did not record, or has no row. What is read is compared with the
-    checksum of the archive. Raises `RunError` if a file cannot be read.
+    checksum of the archive. Raises `RunError` if a file cannot be read or is of another run.
     """
 
 def run_names(files: str | PathLike[str]) -> bytes:
     """The ids of the runs that have a file in the folder `files`, sorted, each with a zero byte
-    behind it, which no name of a file has; none of a folder that cannot be read."""
+    behind it, which no name of a file has; none if there is no such folder.
+
+    Raises `OSError` if it cannot be read to its end.
+    """
 
 def sync(paths: Sequence[str | PathLike[str]]) -> None:
     """Waits until each of `paths`, a file or a folder with the files in it, is on the disk.

@@ -12,6 +12,9 @@ use crate::error;
 /// these.
 type Told = (String, u64, String, String, String);
 
+/// Columns of a table, if there are rows in it.
+type Columns<'py> = Option<Vec<Bound<'py, PyAny>>>;
+
 fn metrics_version() -> String {
     cclab_metrics::VERSION.to_string()
 }
@@ -45,7 +48,7 @@ pub fn seal(py: Python<'_>, folder: PathBuf, metrics: &str) -> PyResult<()> {
 }
 
 /// What there is of each of `runs`, whose files are in the folder `files` and whose captures in
-/// `captures`: "sound", "damaged" or "absent".
+/// `captures`: "sound", "damaged", "foreign" (of another run) or "absent".
 #[pyfunction]
 pub fn check_runs(
     py: Python<'_>,
@@ -59,14 +62,15 @@ pub fn check_runs(
         match sealed::check(&file, &captures.join(run), contents) {
             State::Sound => "sound",
             State::Damaged => "damaged",
+            State::Foreign => "foreign",
             State::Absent => "absent",
         }
     };
     py.detach(|| sealed::each(&runs, check))
 }
 
-/// What the files of `runs` in the folder `files` say; None of one that is not there or not as it
-/// was sealed.
+/// What the files of `runs` in the folder `files` say; None of one that is not there, not as it was
+/// sealed, or of another run.
 #[pyfunction]
 pub fn read_runs(
     py: Python<'_>,
@@ -95,7 +99,7 @@ pub fn read_columns<'py>(
     py: Python<'py>,
     files: Vec<PathBuf>,
     asked: Vec<(String, Vec<String>)>,
-) -> PyResult<Vec<Vec<Option<Vec<Bound<'py, PyAny>>>>>> {
+) -> PyResult<Vec<Vec<Columns<'py>>>> {
     let read = |file: &PathBuf| -> Result<Vec<_>, String> {
         let tables = asked.iter();
         tables
@@ -128,8 +132,9 @@ pub fn read_columns<'py>(
 
 /// The ids of the runs that have a file in the folder `files`, sorted, each with a zero byte behind.
 #[pyfunction]
-pub fn run_names(py: Python<'_>, files: PathBuf) -> Bound<'_, PyBytes> {
-    PyBytes::new(py, &py.detach(|| sealed::names(&files)))
+pub fn run_names(py: Python<'_>, files: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
+    let names = py.detach(|| sealed::names(&files)).map_err(error::system)?;
+    Ok(PyBytes::new(py, &names))
 }
 
 /// Waits until each of `paths`, a file or a folder with the files in it, is on the disk.

@@ -2,7 +2,8 @@
 //! carries its own digest.
 //!
 //! Members are `run.json`, `metrics.json` and every other file of the run's folder by name.
-//! The archive's comment ends in the SHA-256 of all bytes before it, so that no bit can flip unseen.
+//! The archive's comment names the run and has the SHA-256 of all bytes before that and a checksum of
+//! its own, so that no bit can flip unseen and no file is taken for that of another run.
 //! Packet captures stay files beside the archive; its member `captures.json` has their digests.
 
 use std::collections::BTreeMap;
@@ -24,12 +25,13 @@ use rawzip::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use comment::Comment;
+
 pub use columns::{Cells, columns};
+pub use comment::FORM;
 
 mod columns;
-
-/// Name and version of the form, at the beginning of the comment.
-pub const FORM: &str = "cclab-run/1";
+mod comment;
 
 const ASKED: &str = "run.json";
 const METRICS: &str = "metrics.json";
@@ -39,9 +41,8 @@ const CAPTURE_ENDING: &str = ".pcapng";
 
 /// A member below so many bytes is deflated: of a small table most is its footer. A larger one is
 /// compressed by Parquet already.
-const DEFLATED_BELOW: usize = 64 << 10;
+const DEFLATED_BELOW: u64 = 64 << 10;
 
-const DIGITS: usize = 64;
 const CHUNK: usize = 64 << 10;
 
 /// From so many files on, one flush of the file system is cheaper than one for each.
@@ -54,6 +55,8 @@ pub enum State {
     Sound,
     /// Something is there that is not.
     Damaged,
+    /// The file is of another run than its name says.
+    Foreign,
     /// There is nothing.
     Absent,
 }
@@ -82,48 +85,6 @@ pub struct Told {
     pub metrics: String,
 }
 
-/// What the comment of a run's file says.
-struct Comment {
-    metrics_version: String,
-    captures: usize,
-    sha256: String,
-}
-
-impl Comment {
-    /// All but the digest.
-    fn head(metrics_version: &str, captures: usize) -> String {
-        format!("{FORM}\nmetrics {metrics_version}\ncaptures {captures}\nsha256 ")
-    }
-
-    /// The comment at the end of `file`; none if there is no such comment.
-    fn of(file: &mut File) -> io::Result<Option<Comment>> {
-        let length = file.metadata()?.len();
-        // No comment of this form is longer: the versions are numbers.
-        file.seek(SeekFrom::Start(length.saturating_sub(256)))?;
-        let mut tail = Vec::with_capacity(256);
-        file.take(256).read_to_end(&mut tail)?;
-        Ok(Comment::within(&tail))
-    }
-
-    fn within(tail: &[u8]) -> Option<Comment> {
-        let (before, digest) = tail.split_at_checked(tail.len().checked_sub(DIGITS)?)?;
-        let begins = (0..before.len()).rfind(|&at| before[at..].starts_with(FORM.as_bytes()))?;
-        let head = std::str::from_utf8(&before[begins..]).ok()?;
-        let mut lines = head.strip_prefix(FORM)?.strip_prefix('\n')?.split('\n');
-        let metrics_version = lines.next()?.strip_prefix("metrics ")?.to_owned();
-        let captures = lines.next()?.strip_prefix("captures ")?.parse().ok()?;
-        if head != Comment::head(&metrics_version, captures) {
-            return None;
-        }
-        let sha256 = std::str::from_utf8(digest).ok()?.to_owned();
-        Some(Comment {
-            metrics_version,
-            captures,
-            sha256,
-        })
-    }
-}
-
 /// The path of the sealed file of the run in `folder`, beside it.
 pub fn file_of(folder: &Path) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
@@ -131,21 +92,32 @@ pub fn file_of(folder: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The run whose sealed file is called `file`; none if no run's is.
+fn run_of(file: &Path) -> Option<&str> {
+    file.file_name()?.to_str()?.strip_suffix(ENDING)
+}
+
 /// The names of the runs that have a sealed file in `folder`, sorted, each with a zero byte behind
-/// it, which no name has; none of a folder that cannot be read.
-pub fn names(folder: &Path) -> Vec<u8> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<Vec<u8>> = entries
-        .filter_map(|entry| {
-            let mut name = entry.file_name().into_vec();
-            let length = name.strip_suffix(ENDING.as_bytes())?.len();
-            name.truncate(length);
+/// it, which no name has; none if there is no such folder.
+///
+/// # Errors
+/// If the folder cannot be read to its end.
+pub fn names(folder: &Path) -> io::Result<Vec<u8>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for entry in entries {
+        let mut name = entry?.file_name().into_vec();
+        if let Some(stem) = name.strip_suffix(ENDING.as_bytes()) {
+            name.truncate(stem.len());
             name.push(0);
-            Some(name)
-        })
-        .collect();
+            names.push(name);
+        }
+    }
     names.sort_unstable();
-    names.concat()
+    Ok(names.concat())
 }
 
 /// Makes the sealed file of the run in `folder` beside it. Captures stay in the folder, and all else
@@ -171,36 +143,7 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
         }
     }
     names.sort();
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(file_of(folder))?;
-    let mut archive = ZipArchiveWriter::new(BufWriter::with_capacity(CHUNK, file));
-    let mut deflater = Compress::new(Compression::default(), false);
-    let mut add = |name: &str, content: &[u8]| add(&mut archive, &mut deflater, name, content);
-    // What was asked and measured comes first, for whoever reads no further.
-    if names.iter().any(|name| name == ASKED) {
-        add(ASKED, &fs::read(folder.join(ASKED))?)?;
-    }
-    add(METRICS, metrics.as_bytes())?;
-    for name in names.iter().filter(|name| *name != ASKED) {
-        add(name, &fs::read(folder.join(name))?)?;
-    }
-    if !captures.is_empty() {
-        add(CAPTURES, &serde_json::to_vec(&captures)?)?;
-    }
-    let head = Comment::head(metrics_version, captures.len());
-    archive.set_comment(head + &"0".repeat(DIGITS));
-    let mut file = archive.finish().map_err(refused)?;
-    file.flush()?;
-    let mut file = file.into_inner().map_err(|error| error.into_error())?;
-    // In the place that the comment has left for it.
-    let before = file.metadata()?.len() - DIGITS as u64;
-    let (_, sha256) = digest_of(&mut file, before)?;
-    file.seek(SeekFrom::Start(before))?;
-    file.write_all(sha256.as_bytes())?;
+    archive(folder, &names, &captures, metrics, metrics_version)?;
     for name in &names {
         fs::remove_file(folder.join(name))?;
     }
@@ -210,24 +153,97 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
     Ok(())
 }
 
-/// Adds the member `name`; `deflater` is kept from one to the next for its memory.
-fn add<W: Write>(
-    archive: &mut ZipArchiveWriter<W>,
-    deflater: &mut Compress,
-    name: &str,
-    content: &[u8],
+/// Writes the sealed file of the run in `folder`: of the files `names` in it, and with `captures`.
+fn archive(
+    folder: &Path,
+    names: &[String],
+    captures: &Captures,
+    metrics: &str,
+    metrics_version: &str,
 ) -> io::Result<()> {
-    let deflated = (content.len() < DEFLATED_BELOW).then(|| deflate(deflater, content));
-    let (method, written) = match &deflated {
-        Some(deflated) => (CompressionMethod::DEFLATE, &**deflated),
-        None => (CompressionMethod::STORE, content),
-    };
-    let file = archive.new_file(name).compression_method(method);
-    let (mut entry, _) = file.start().map_err(refused)?;
-    entry.write_all(written)?;
-    let descriptor = DataDescriptorOutput::new(crc32(content), content.len() as u64);
-    entry.finish(descriptor).map_err(refused)?;
-    Ok(())
+    let place = file_of(folder);
+    let run = run_of(&place).ok_or_else(|| invalid("the name of the run is no UTF-8"))?;
+    let mut comment = Comment::unfinished(run, metrics_version, captures.len());
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&place)?;
+    let mut archive = Archive::new(file);
+    // What was asked and measured comes first, for whoever reads no further.
+    if names.iter().any(|name| name == ASKED) {
+        archive.add_file(folder, ASKED)?;
+    }
+    archive.add(METRICS, metrics.as_bytes())?;
+    for name in names.iter().filter(|name| *name != ASKED) {
+        archive.add_file(folder, name)?;
+    }
+    if !captures.is_empty() {
+        archive.add(CAPTURES, &serde_json::to_vec(captures)?)?;
+    }
+    let text = comment.text();
+    let mut file = archive.finish(&text)?;
+    // The length and then the digest, in the places that the comment has left for them.
+    comment.bytes = file.metadata()?.len();
+    let begins = SeekFrom::Start(comment.bytes - text.len() as u64);
+    file.seek(begins)?;
+    file.write_all(comment.text().as_bytes())?;
+    (_, comment.sha256) = digest_of(&mut file, comment.digested())?;
+    file.seek(begins)?;
+    file.write_all(comment.text().as_bytes())
+}
+
+/// An archive that is being written.
+struct Archive {
+    archive: ZipArchiveWriter<BufWriter<File>>,
+    /// Kept from one member to the next for its memory.
+    deflater: Compress,
+}
+
+impl Archive {
+    fn new(file: File) -> Archive {
+        Archive {
+            archive: ZipArchiveWriter::new(BufWriter::with_capacity(CHUNK, file)),
+            deflater: Compress::new(Compression::default(), false),
+        }
+    }
+
+    /// Adds the file `name` in `folder`; a large one is never in memory as a whole.
+    fn add_file(&mut self, folder: &Path, name: &str) -> io::Result<()> {
+        let mut file = File::open(folder.join(name))?;
+        if file.metadata()?.len() < DEFLATED_BELOW {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content)?;
+            return self.add(name, &content);
+        }
+        let member = self.archive.new_file(name);
+        let member = member.compression_method(CompressionMethod::STORE);
+        let (mut entry, config) = member.start().map_err(refused)?;
+        let mut stored = config.wrap(&mut entry);
+        io::copy(&mut file, &mut stored)?;
+        let (_, descriptor) = stored.finish().map_err(refused)?;
+        entry.finish(descriptor).map_err(refused)?;
+        Ok(())
+    }
+
+    /// Adds the member `name`, deflated.
+    fn add(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
+        let member = self.archive.new_file(name);
+        let member = member.compression_method(CompressionMethod::DEFLATE);
+        let (mut entry, _) = member.start().map_err(refused)?;
+        entry.write_all(&deflate(&mut self.deflater, content))?;
+        let descriptor = DataDescriptorOutput::new(crc32(content), content.len() as u64);
+        entry.finish(descriptor).map_err(refused)?;
+        Ok(())
+    }
+
+    /// Ends the archive with `comment`: the file, all of it written.
+    fn finish(mut self, comment: &str) -> io::Result<File> {
+        self.archive.set_comment(comment);
+        let file = self.archive.finish().map_err(refused)?;
+        file.into_inner().map_err(|error| error.into_error())
+    }
 }
 
 fn deflate(deflater: &mut Compress, content: &[u8]) -> Vec<u8> {
@@ -241,6 +257,10 @@ fn deflate(deflater: &mut Compress, content: &[u8]) -> Vec<u8> {
         "there is room for all"
     );
     deflated
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
 }
 
 /// What the system refused, with its number, or what is wrong with an archive.
@@ -267,7 +287,7 @@ fn digest_of(file: &mut File, most: u64) -> io::Result<(u64, String)> {
             }
         }
     }
-    let mut digits = String::with_capacity(DIGITS);
+    let mut digits = String::new();
     for byte in hasher.finalize() {
         write!(digits, "{byte:02x}").expect("writing to a string cannot fail");
     }
@@ -277,25 +297,31 @@ fn digest_of(file: &mut File, most: u64) -> io::Result<(u64, String)> {
 /// What there is of the run whose file is `file`, with captures in the folder `captures`.
 ///
 /// With `contents` every byte is read and the digests compared; without, files have to be at
-/// their full lengths.
+/// their full lengths. Of a file of another run, no more than its comment is read.
 pub fn check(file: &Path, captures: &Path, contents: bool) -> State {
     match File::open(file) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             State::Absent
         }
         Err(_) => State::Damaged,
-        Ok(mut file) => match is_sound(&mut file, captures, contents) {
-            Ok(true) => State::Sound,
-            Ok(false) | Err(_) => State::Damaged,
+        Ok(mut opened) => match Comment::of(&mut opened) {
+            Ok(Some(comment)) if !comment.is_of(file) => State::Foreign,
+            Ok(Some(comment)) => match is_sound(&mut opened, &comment, captures, contents) {
+                Ok(true) => State::Sound,
+                Ok(false) | Err(_) => State::Damaged,
+            },
+            Ok(None) | Err(_) => State::Damaged,
         },
     }
 }
 
-fn is_sound(file: &mut File, captures: &Path, contents: bool) -> io::Result<bool> {
-    let Some(comment) = Comment::of(file)? else {
-        return Ok(false);
-    };
-    if contents && !is_of(file, &comment)? {
+fn is_sound(
+    file: &mut File,
+    comment: &Comment,
+    captures: &Path,
+    contents: bool,
+) -> io::Result<bool> {
+    if contents && !is_whole(file, comment)? {
         return Ok(false);
     }
     if comment.captures == 0 {
@@ -316,9 +342,8 @@ fn is_sound(file: &mut File, captures: &Path, contents: bool) -> io::Result<bool
     Ok(listed.len() == comment.captures)
 }
 
-fn is_of(file: &mut File, comment: &Comment) -> io::Result<bool> {
-    let before = file.metadata()?.len() - DIGITS as u64;
-    Ok(digest_of(file, before)?.1 == comment.sha256)
+fn is_whole(file: &mut File, comment: &Comment) -> io::Result<bool> {
+    Ok(digest_of(file, comment.digested())?.1 == comment.sha256)
 }
 
 fn captures_of(file: &File) -> io::Result<Captures> {
@@ -332,10 +357,7 @@ fn captures_of(file: &File) -> io::Result<Captures> {
     match listed.keys().all(plain) {
         true => Ok(listed),
         // It may come from anywhere.
-        false => Err(io::Error::new(
-            ErrorKind::InvalidData,
-            "a capture elsewhere",
-        )),
+        false => Err(invalid("a capture elsewhere")),
     }
 }
 
@@ -343,8 +365,7 @@ fn captures_of(file: &File) -> io::Result<Captures> {
 fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String; N]> {
     let mut texts = [const { String::new() }; N];
     for (text, found) in texts.iter_mut().zip(contents(file, names)?) {
-        let found =
-            found.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "a member lacks"))?;
+        let found = found.ok_or_else(|| invalid("a member lacks"))?;
         *text = String::from_utf8(found).map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
     }
     Ok(texts)
@@ -390,17 +411,19 @@ fn contents<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[Option
     Ok(found)
 }
 
-/// What the run's file at `file` says; none if it is not there or not as it was sealed.
+/// What the run's file at `file` says; none if it is not there, not as it was sealed, or of another
+/// run than its name says.
 ///
-/// With `whole` every byte is read and the digest compared; without, what is read has the checksum
-/// of the archive. Captures are not looked at.
+/// With `whole` every byte is read and the digest compared; without, all that is told has a checksum,
+/// of the comment or of the archive. Captures are not looked at.
 pub fn read(file: &Path, whole: bool) -> Option<Told> {
-    let mut file = File::open(file).ok()?;
+    let path = file;
+    let mut file = File::open(path).ok()?;
     let comment = Comment::of(&mut file).ok()??;
-    if whole && !is_of(&mut file, &comment).ok()? {
+    if !comment.is_of(path) || whole && !is_whole(&mut file, &comment).ok()? {
         return None;
     }
-    let mut bytes = file.metadata().ok()?.len();
+    let mut bytes = comment.bytes;
     if comment.captures > 0 {
         bytes += captures_of(&file)
             .ok()?

@@ -28,7 +28,8 @@ else:
     traces = late("cclab.store.trace")
     writers = late("cclab.store.writer")  # which needs this module
 
-State = Literal["sound", "damaged", "absent"]
+State = Literal["sound", "damaged", "foreign", "absent"]
+"""A foreign file is that of another run than its name says."""
 
 RESULTS = Path("results")
 """Where stores go that nobody names: one folder per study."""
@@ -74,7 +75,7 @@ class Survey:
 
     sound: list[Run]
     damaged: list[Run]
-    """Those that have a file which is not as it was written."""
+    """Those that have a file which is not as it was written, or of another run."""
     absent: list[Run]
 
     @property
@@ -115,29 +116,38 @@ class Store:
         return self.runs / f"{run_id}{ENDING}"
 
     def names(self) -> set[str]:
-        """Every name in the folder of the runs, whatever it is of."""
+        """Every name in the folder of the runs, whatever it is of.
+
+        Raises `StoreError` if the folder cannot be read: what is in it is not known then.
+        """
         try:
             return {entry.name for entry in os.scandir(self.runs)}
-        except OSError:
+        except FileNotFoundError:
             return set()
+        except OSError as error:
+            raise _unread(self.runs, error) from error
 
     def ids(self) -> set[str]:
-        """The ids of the runs that have a file, sound or not: one look at the folder."""
-        return set(os.fsdecode(_core.run_names(self.runs)).split("\0")) - {""}
+        """The ids of the runs that have a file, sound or not: one look at the folder.
+
+        Raises `StoreError` as `names` does.
+        """
+        return set(os.fsdecode(self._listed()).split("\0")) - {""}
 
     def count(self) -> int:
         """How many runs have a file, sound or not."""
-        return _core.run_names(self.runs).count(b"\0")
+        return self._listed().count(b"\0")
 
     def names_digest(self) -> str:
         """What tells the ids of the runs that have a file from others: one look at the folder."""
-        return digest_of_names(_core.run_names(self.runs))
+        return digest_of_names(self._listed())
 
     def told(self, ids: Iterable[str], *, whole: bool) -> dict[str, Told | None]:
-        """What the files of the runs `ids` say; None of one that is not as it was sealed.
+        """What the files of the runs `ids` say; None of one that is not as it was sealed, or of
+        another run.
 
         With `whole`, every byte is read and the file's digest compared; without, what is read of
-        it is compared with its checksum. Runs without a file are left out.
+        it is compared with its checksums. Runs without a file are left out.
         """
         wanted = list(ids)
         read = zip(wanted, _core.read_runs(self.runs, wanted, whole), strict=True)
@@ -181,8 +191,8 @@ class Store:
         """Looks at the runs of `plan`: reads every byte and compares the digests."""
         survey = Survey([], [], [])
         for run, state in self._states(plan.runs, contents=True):
-            lists = {"sound": survey.sound, "damaged": survey.damaged, "absent": survey.absent}
-            lists[state].append(run)
+            lists = {"sound": survey.sound, "absent": survey.absent}
+            lists.get(state, survey.damaged).append(run)
         return survey
 
     def seen(self, plan: Plan) -> Survey:
@@ -196,7 +206,7 @@ class Store:
         return Survey(sound, [], [run for run in plan.runs if run.id not in there])
 
     def sound(self, run_id: str, *, contents: bool = False) -> bool:
-        """Whether the files of `run_id` are there at their full lengths.
+        """Whether the files of `run_id` are there at their full lengths, and of this run.
 
         With `contents`, they are read and their digests compared as well.
         """
@@ -214,7 +224,7 @@ class Store:
             why = "there is no plan.json in it" if self.path.is_dir() else "no such folder"
             raise StoreError(f"{self.path} is not a results folder: {why}") from None
         except OSError as error:
-            raise StoreError(f"cannot read {self.path}: {disk.reason(error)}") from error
+            raise _unread(self.path, error) from error
         except (ValueError, LookupError, TypeError) as error:
             raise StoreError(f"{self.path / PLAN} is damaged; run the study again") from error
 
@@ -258,6 +268,17 @@ class Store:
         """What there is of each of the runs `ids`; see `sound`."""
         return _core.check_runs(self.runs, self.captures, ids, contents)
 
+    def _listed(self) -> bytes:
+        """The sorted ids of the runs that have a file, each with a zero byte behind it."""
+        try:
+            return _core.run_names(self.runs)
+        except OSError as error:
+            raise _unread(self.runs, error) from error
+
     def _states(self, runs: list[Run], *, contents: bool) -> list[tuple[Run, State]]:
         states = self.states([run.id for run in runs], contents=contents)
         return list(zip(runs, states, strict=True))
+
+
+def _unread(folder: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot read {folder}: {disk.reason(error)}")

@@ -62,7 +62,9 @@ def examine(store: Store) -> Health:
         said = told.get(run)
         if state == "absent":
             continue  # it went meanwhile
-        if state == "damaged" or said is None:
+        if state == "foreign":
+            health.foreign.append(run)
+        elif state == "damaged" or said is None:
             health.torn.append(run)
         elif not is_of(run, said.asked):
             health.foreign.append(run)

@@ -14,7 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::member;
+use super::{Comment, invalid, member};
 
 /// A column, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,9 +31,16 @@ pub enum Cells {
 /// What is read is compared with the checksum of the archive.
 ///
 /// # Errors
-/// If the file cannot be read, is damaged there, or has no such column.
+/// If the file cannot be read, is damaged there, is of another run than its name says, or has no such
+/// column.
 pub fn columns(file: &Path, table: &str, wanted: &[String]) -> io::Result<Option<Vec<Cells>>> {
-    let Some(content) = member(&File::open(file)?, &format!("{table}.parquet"))? else {
+    let mut opened = File::open(file)?;
+    match Comment::of(&mut opened)? {
+        None => return Err(invalid("it is not as it was sealed")),
+        Some(comment) if !comment.is_of(file) => return Err(invalid("it is of another run")),
+        Some(_) => {}
+    }
+    let Some(content) = member(&opened, &format!("{table}.parquet"))? else {
         return Ok(None);
     };
     // The library panics on some of what it finds in damaged files.

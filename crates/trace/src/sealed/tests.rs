@@ -13,7 +13,7 @@ fn sealed(captured: bool) -> tempfile::TempDir {
 fn fill(run: &Path, captured: bool) {
     fs::create_dir(run).expect("a run");
     fs::write(run.join("flows.parquet"), "trace").expect("written");
-    fs::write(run.join("acks.parquet"), vec![7; DEFLATED_BELOW]).expect("written");
+    fs::write(run.join("acks.parquet"), vec![7; DEFLATED_BELOW as usize]).expect("written");
     fs::write(run.join("run.json"), "{\"seed\":1}").expect("written");
     if captured {
         fs::write(run.join(CAPTURE), "packets").expect("written");
@@ -55,15 +55,21 @@ fn what_was_asked_and_measured_is_read_back() {
 fn no_bit_can_flip_unseen() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("cafe.zip");
-    for large in [false, true] {
+    for (large, captured) in [(false, false), (true, false), (false, true)] {
         let run = folder.path().join("cafe");
         fs::create_dir(&run).expect("a run");
         fs::write(run.join("run.json"), "{}").expect("written");
         if large {
-            fs::write(run.join("acks.parquet"), vec![7; DEFLATED_BELOW]).expect("written");
+            fs::write(run.join("acks.parquet"), vec![7; DEFLATED_BELOW as usize]).expect("written");
+        }
+        if captured {
+            fs::write(run.join(CAPTURE), "packets").expect("written");
         }
         seal(&run, "{}", "9").expect("sealed");
         let whole = fs::read(&place).expect("a file");
+        let told = read(&place, false);
+        assert_eq!(told, read(&place, true));
+        assert!(told.is_some());
         let apart = if large { 499 } else { 1 };
         for at in (0..whole.len()).step_by(apart) {
             for bit in 0..8 {
@@ -73,9 +79,146 @@ fn no_bit_can_flip_unseen() {
                 let [_, found] = states(folder.path());
                 assert_eq!(found, State::Damaged, "bit {bit} of byte {at}");
                 assert_eq!(read(&place, true), None, "bit {bit} of byte {at}");
+                let glance = read(&place, false);
+                assert!(
+                    glance.is_none() || glance == told,
+                    "bit {bit} of byte {at}: {glance:?}"
+                );
             }
         }
     }
+}
+
+#[test]
+fn no_bit_of_the_comment_can_flip_unseen_at_a_glance() {
+    let folder = sealed(true);
+    let place = folder.path().join("cafe.zip");
+    let whole = fs::read(&place).expect("a file");
+    let begins = whole.len() - Comment::unfinished("cafe", "9", 1).text().len();
+    assert!(whole[begins..].starts_with(FORM.as_bytes()));
+    for at in begins..whole.len() {
+        for bit in 0..8 {
+            let mut rotten = whole.clone();
+            rotten[at] ^= 1 << bit;
+            fs::write(&place, &rotten).expect("written");
+            assert_eq!(
+                states(folder.path()),
+                [State::Damaged; 2],
+                "bit {bit} of byte {at}"
+            );
+            assert_eq!(read(&place, false), None, "bit {bit} of byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_run_is_foreign() {
+    let folder = sealed(true);
+    let (mine, other) = (
+        folder.path().join("cafe.zip"),
+        folder.path().join("beef.zip"),
+    );
+    fill(&folder.path().join("beef"), true);
+    seal(&folder.path().join("beef"), "{}", "9").expect("sealed");
+    assert!(read(&other, true).is_some());
+    fs::copy(&mine, &other).expect("copied");
+    assert_eq!(states(folder.path()), [State::Sound; 2]);
+    for whole in [false, true] {
+        let found = check(&other, &folder.path().join("beef"), whole);
+        assert_eq!(found, State::Foreign);
+        assert_eq!(read(&other, whole), None);
+    }
+    // It is a run's file under its own name alone.
+    fs::create_dir(folder.path().join("named")).expect("a folder");
+    for name in ["cafe", "cafe.zip.zip", "cafe.ZIP", "acafe.zip"] {
+        let place = folder.path().join("named").join(name);
+        fs::copy(&mine, &place).expect("copied");
+        let found = check(&place, &folder.path().join("cafe"), true);
+        assert_eq!(found, State::Foreign, "{name}");
+    }
+    let why = columns(&other, "flows", &[]).expect_err("of another run");
+    assert!(why.to_string().contains("of another run"), "{why}");
+}
+
+#[test]
+fn captures_that_no_run_has_are_damage() {
+    let folder = sealed(true);
+    let run = folder.path().join("cafe");
+    let (bytes, sha256) = digest_of(
+        &mut File::open(run.join(CAPTURE)).expect("a capture"),
+        u64::MAX,
+    )
+    .expect("a digest");
+    let listing = |name: &str| {
+        let (sha256, name) = (sha256.clone(), name.to_owned());
+        let captures = Captures::from([(name, Listed { bytes, sha256 })]);
+        fs::write(run.join("run.json"), "{}").expect("written");
+        archive(&run, &["run.json".to_owned()], &captures, "{}", "9").expect("written");
+    };
+    listing(CAPTURE);
+    assert_eq!(states(folder.path()), [State::Sound; 2]);
+    // The same file, by ways out of the run and back, and what is none of its files.
+    for name in [
+        "../cafe/bottleneck.pcapng",
+        "./bottleneck.pcapng",
+        "bottleneck.pcapng/.",
+        run.join(CAPTURE).to_str().expect("UTF-8"),
+        "/etc/passwd",
+        "..",
+        ".",
+        "",
+    ] {
+        listing(name);
+        assert_eq!(states(folder.path()), [State::Damaged; 2], "{name}");
+        assert_eq!(read(&folder.path().join("cafe.zip"), true), None, "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_lost_or_gained_bytes_is_damaged_at_a_glance() {
+    let folder = sealed(false);
+    let place = folder.path().join("cafe.zip");
+    let whole = fs::read(&place).expect("a file");
+    let (begin, end) = whole.split_at(whole.len() / 3);
+    let changed = [
+        [begin, &end[1..]].concat(),
+        [begin, &end[end.len() / 4..]].concat(),
+        [begin, b"more", end].concat(),
+        [b"more", &*whole].concat(),
+        [&*whole, b"\n"].concat(),
+        [&*whole, &*whole].concat(),
+    ];
+    for (case, changed) in changed.iter().enumerate() {
+        fs::write(&place, changed).expect("written");
+        assert_eq!(states(folder.path()), [State::Damaged; 2], "{case}");
+        assert_eq!(read(&place, false), None, "{case}");
+    }
+}
+
+#[test]
+fn names_are_of_files_and_a_folder_that_cannot_be_read_is_an_error() {
+    let folder = sealed(true);
+    fill(&folder.path().join("beef"), false);
+    seal(&folder.path().join("beef"), "{}", "9").expect("sealed");
+    assert_eq!(names(folder.path()).expect("names"), b"beef\0cafe\0");
+    let nowhere = names(&folder.path().join("nowhere")).expect("none");
+    assert!(nowhere.is_empty());
+    let file = names(&folder.path().join("cafe.zip")).expect_err("a file");
+    assert_eq!(file.kind(), ErrorKind::NotADirectory);
+}
+
+#[test]
+fn a_large_member_is_stored_as_it_is() {
+    let folder = sealed(false);
+    let place = folder.path().join("cafe.zip");
+    let content = vec![7; DEFLATED_BELOW as usize];
+    let file = File::open(&place).expect("a file");
+    assert_eq!(
+        member(&file, "acks.parquet").expect("read"),
+        Some(content.clone())
+    );
+    let whole = fs::read(&place).expect("a file");
+    assert!(whole.windows(content.len()).any(|part| part == content));
 }
 
 #[test]
