@@ -107,7 +107,7 @@ def test_drawing_is_not_loaded_where_nothing_is_drawn(study: Path, tmp_path: Pat
         "sys.exit(any(name in sys.modules for name in sys.argv[1].split(',')))"
     )
     command = [sys.executable, "-c", script]
-    subprocess.run([*command, "matplotlib", *run], check=True, capture_output=True)
+    subprocess.run([*command, "matplotlib,scipy", *run], check=True, capture_output=True)
     listing = ["list", "variants"]
     subprocess.run([*command, "matplotlib,polars", *listing], check=True, capture_output=True)
 

@@ -331,6 +331,28 @@ def test_whole_numbers_that_grow_too_large_are_others(results: Results) -> None:
     assert rows["big"].dtype == pl.Float64
 
 
+def test_how_runs_come_together_says_nothing_in_the_index(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One column is of numbers in some runs and of a text in another: in parts or at once."""
+    run = store.plan().runs[0].id
+
+    def otherwise(folder: Path) -> None:
+        measured = json.loads((folder / "metrics.json").read_text())
+        measured["jain"] = "none"
+        (folder / "metrics.json").write_text(json.dumps(measured))
+
+    forge(store, run, otherwise)
+    _file(store).unlink()
+    Index(store).refresh()
+    at_once = _file(store).read_bytes()
+    assert _rows(store, f"SELECT jain FROM runs WHERE run = '{run}'") == [("none",)]
+    monkeypatch.setattr("cclab.store.index.index._AT_A_TIME", 1)
+    _file(store).unlink()
+    Index(store).refresh()
+    assert _file(store).read_bytes() == at_once
+
+
 def test_columns_of_mixed_kinds_are_of_a_kind_that_holds_all() -> None:
     rows: list[dict[str, Any]] = [{"a": None}, {"a": 1}, {"a": 1.5, "b": True}, {"b": None}]
     made = tables.tabulate([{"run": str(n), **row} for n, row in enumerate(rows)], "runs")
