@@ -264,3 +264,31 @@ def test_what_the_system_refuses_is_no_damage(
         cclab.run(store.path)
     assert {run: store.file(run).read_bytes() for run in store.ids()} == before
     assert not store.aside.exists()
+
+
+def test_a_run_that_cannot_be_read_is_named_by_whoever_asks(
+    cli: Cli, store: Store, tmp_path: Path
+) -> None:
+    """With the index or without: no mean is of fewer runs without a word."""
+    run = sorted(store.ids())[0]
+    whole = store.file(run).read_bytes()
+    store.file(run).write_bytes(whole[: len(whole) // 2])
+    (store.path / "index.sqlite").unlink()
+    for _ in range(2):
+        asked = cli("query", store.path, "--group-by", "cc", "--csv")
+        assert asked.returncode == 3
+        assert run in asked.stderr
+        assert "they have no rows" in asked.stderr
+        assert asked.stdout.startswith("cc,n,")
+    exported = cli("store", "export", store.path, tmp_path / "part")
+    assert exported.returncode == 3
+    assert run in exported.stderr
+    store.file(run).write_bytes(whole)
+    assert cli("query", store.path, "--group-by", "cc").returncode == 0
+
+
+def test_an_archive_of_another_kind_is_no_folder(cli: Cli, store: Store, tmp_path: Path) -> None:
+    refused = cli("store", "export", store.path, tmp_path / "part.zip")
+    assert refused.returncode == 2
+    assert "an archive's name ends in .tar, .tar.gz, .tar.zst" in refused.stderr
+    assert not (tmp_path / "part.zip").exists()

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cclab.cli import options
-from cclab.cli.console import count, note, print_json, print_table, tell
-from cclab.errors import InputError, StoreError
+from cclab.cli.console import complain, count, note, print_json, print_table, tell
+from cclab.cli.exits import RUN_FAILED
+from cclab.errors import DamageError, InputError, StoreError
 from cclab.late import late
 from cclab.queries import Question, kinds, plans
 from cclab.queries.columns import split
 from cclab.store import Store
 from cclab.store.folder import RESULTS
+from cclab.store.index import Index
 from cclab.store.index.tables import PLAN
 from cclab.tabular import Table
 
@@ -115,6 +117,15 @@ def query(
         _write(answer, parquet)
     else:
         _print(answer, folder, "group" if group_by else table.removesuffix("s"), limit)
+    _tell_unread(folder, answer)
+
+
+def _tell_unread(folder: Path, answer: Answer) -> None:
+    """Exits with 3 if runs have no rows since they cannot be read, and names them."""
+    unread = Index(Store(folder)).unread(answer.source.connection)
+    if unread:
+        complain(str(DamageError(folder, unread, "they have no rows")))
+        raise typer.Exit(RUN_FAILED)
 
 
 def _tell_plans(folder: Path, answer: Answer) -> None:

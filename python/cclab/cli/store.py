@@ -123,9 +123,12 @@ def export(
 ) -> None:
     """Copy runs that a condition chooses into a results folder or an archive of their own."""
     store = _store(folder)
-    chosen = {run for (run,) in Question(where, ["run"]).answer(folder, _tell_reading).rows()}
+    answer = Question(where, ["run"]).answer(folder, _tell_reading)
+    chosen = {run for (run,) in answer.rows()}
     if not chosen:
         raise InputError(f"no flow in {folder} for which it holds")
+    # Whether a condition holds of what cannot be read, nobody knows: it is tried, and named.
+    chosen.update(Index(store).unread(answer.source.connection))
     done = transfer.export(store, chosen, target)
     note(f"{count(done.new, 'run')} in {target}, with what checks them")
     _tell_left_out(done)

@@ -32,6 +32,9 @@ else:
 ARCHIVES = (".tar", ".tar.gz", ".tar.zst")
 """What an archive's name ends in."""
 
+_FOREIGN_ARCHIVES = (".zip", ".tgz", ".gz", ".zst", ".xz", ".bz2", ".7z")
+"""What names of archives end in that are not written here."""
+
 _AT_A_TIME = 300
 """Runs that go to the disk at once: waiting for it after each takes longer than all else."""
 
@@ -68,6 +71,8 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
     and `StoreError` if it cannot be written.
     """
     archive = is_archive(target)
+    if not archive and target.suffix in _FOREIGN_ARCHIVES:
+        raise InputError(f"{target}: an archive's name ends in {', '.join(ARCHIVES)}")
     target = target.resolve()
     try:
         if target.exists() and (archive or not target.is_dir() or any(target.iterdir())):

@@ -86,6 +86,14 @@ class Index:
                 return []
         return [self.path.name]
 
+    def unread(self, connection: sqlite3.Connection) -> list[str]:
+        """The runs of the store that have no row, since their files are not as they were written or
+        say nothing that can be read."""
+        [(known,)] = connection.execute("SELECT value FROM about WHERE key = ?", (file.RUNS,))
+        if known == self.store.names_digest():
+            return []
+        return sorted(self.store.ids() - file.runs_of(connection))
+
     def _current(self) -> sqlite3.Connection | None:
         """The database, if it is of the runs and plans in the store."""
         with ThreadPoolExecutor(2) as pool:
