@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cclab import api
 from cclab.cli.exits import DONE, RUN_FAILED
 from cclab.cli.main import invoke
 from cclab.errors import RunError
@@ -51,12 +50,14 @@ def answering(monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Study]:
             raise answer
         out.mkdir()
         if isinstance(answer, str):
-            (out / f"{study.name}.stdout").write_text(answer + "\n")
-            answer = None
+            printed, answer = answer, None
+        else:
+            printed = ""
         flow = {"goodput_bps": answer}
-        return SimpleNamespace(runs=[SimpleNamespace(entry=out, metrics={"flows": [flow]})])
+        trace = SimpleNamespace(text={f"{study.name}.stdout": f"{printed}\n"}.__getitem__)
+        return SimpleNamespace(runs=[SimpleNamespace(trace=trace, metrics={"flows": [flow]})])
 
-    monkeypatch.setattr(api, "run", run)
+    monkeypatch.setattr("cclab.verification.kernels.run", run)
     return studies
 
 

@@ -94,9 +94,9 @@ def _meant(name: str, may: list[Metric], has: Callable[[Metric], bool] | None) -
 def _hint(name: str, known: Collection[str]) -> str:
     """What somebody may mean who writes `name`."""
     subject, dot, word = name.rpartition(".")
-    owner, _, name = subject.partition(".")
-    if name:
-        rest = f"{name}.{word}".split(".")[1:]
+    owner, _, of_owner = subject.partition(".")
+    if of_owner:
+        rest = f"{of_owner}.{word}".split(".")[1:]
         meant = next(
             (w for w in (f"{owner}.{'.'.join(rest)}", f"{owner}.{word}") if w in known), None
         )
