@@ -64,6 +64,7 @@ def test_what_is_late_is_the_module_as_it_is_now(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("cclab.drawing.palette.MADE_UP", 1, raising=False)
     assert colors.MADE_UP == 1
     monkeypatch.undo()
+    # To ask is what fails: the values are of no use.
     with pytest.raises(AttributeError, match="MADE_UP"):
         colors.MADE_UP  # noqa: B018
     with pytest.raises(ModuleNotFoundError, match="nothing_is_called_so"):

@@ -94,6 +94,7 @@ def query(
     chosen = None if columns is None else split(columns)
     if columns is not None and not chosen:
         raise InputError("--columns names none")
+    # A table of another name is refused by whoever is asked.
     if list_:
         _print_kinds(kinds(folder, table, told=_tell_reading))  # type: ignore[arg-type]
         return

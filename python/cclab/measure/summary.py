@@ -32,18 +32,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TrafficSummary:
-    """A source of cross traffic at a sweep point, over the runs of the point."""
+class _OfKind:
+    """Something of a kind at a sweep point, over the runs of the point."""
 
     name: str
     kind: str
     estimates: dict[str, Estimate | None]
-    """By the names in `TRAFFIC_METRICS`; None where no run measured it."""
+    """By the names of its metrics; None where no run measured it."""
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
         estimates = {name: _document(value) for name, value in self.estimates.items()}
         return {"name": self.name, "kind": self.kind, **estimates}
+
+
+class TrafficSummary(_OfKind):
+    """A source of cross traffic, with the metrics in `TRAFFIC_METRICS`."""
+
+
+class ProbeSummary(_OfKind):
+    """A probe, with the metrics in `PROBE_METRICS`."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +71,6 @@ class BandSummary:
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
         return {"name": self.name, **{k: _document(v) for k, v in self.estimates.items()}}
-
-
-@dataclass(frozen=True)
-class ProbeSummary:
-    """A probe at a sweep point, over the runs of the point."""
-
-    name: str
-    kind: str
-    estimates: dict[str, Estimate | None]
-    """By the names in `PROBE_METRICS`; None where no run measured it."""
-
-    def document(self) -> dict[str, Any]:
-        """As the `summary` of a results document spells it."""
-        estimates = {name: _document(value) for name, value in self.estimates.items()}
-        return {"name": self.name, "kind": self.kind, **estimates}
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Sql:
         """Its text where parts have to hold together at least so tightly."""
         return self.text if self.holds >= least else f"({self.text})"
 
+    # Of two values, these are the SQL that compares them, and no answer.
     def __eq__(self, other: Sql) -> Sql:  # type: ignore[override]
         return self._related("=", other, _EQUAL)
 
