@@ -15,8 +15,8 @@ use crate::program::Surroundings;
 use crate::run::{self, Place};
 
 /// Where the run's folder is mounted.
-const DIR: &str = "/run/cclab";
-const TRACEFS: &str = "/sys/kernel/tracing";
+pub const DIR: &str = "/run/cclab";
+pub const TRACEFS: &str = "/sys/kernel/tracing";
 
 /// Carries the orders out and powers the guest off.
 pub fn main() -> ! {
@@ -77,7 +77,7 @@ fn carry_out() -> Step<Outcome> {
         dir: Path::new(DIR),
         guest: true,
         tracefs: Some((PathBuf::from(TRACEFS), None)),
-        surroundings: Surroundings::read(Path::new(DIR), temporary)?,
+        surroundings: Surroundings::read(Path::new(DIR), temporary, true)?,
     };
     run::carry_out(&orders, &place)
 }

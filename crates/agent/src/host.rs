@@ -294,7 +294,7 @@ fn carry_out(dir: &Path, inner: &Inner) -> Step<Outcome> {
             .ring
             .clone()
             .map(|name| (PathBuf::from(TRACEFS), Some(name))),
-        surroundings: Surroundings::read(dir, dir.to_owned())?,
+        surroundings: Surroundings::read(dir, dir.to_owned(), false)?,
     };
     run::carry_out(&orders, &place)
 }

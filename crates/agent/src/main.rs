@@ -11,11 +11,14 @@
 //! - `cclab failed STEP: PROBLEM`: it could not be.
 //!
 //! As `cclab-agent --tied PARENT PROGRAM ...` it becomes PROGRAM, which ends with its parent; with
-//! `--tied-still`, at the same addresses each time.
+//! `--tied-guest` (module `tied`), a guest's kernel, which is confined; with `--program`, a flow's
+//! program in a guest (module `confined`).
 
+mod capabilities;
 mod capture;
 mod clock;
 mod command;
+mod confined;
 mod counters;
 mod datagrams;
 mod diag;
@@ -25,6 +28,7 @@ mod fidelity;
 mod flow;
 mod guest;
 mod host;
+mod jail;
 mod kernel;
 mod namespaces;
 mod netlink;
@@ -44,14 +48,16 @@ mod tracing;
 mod udp_flow;
 mod watch;
 
-use cclab_testbed::{TIED, TIED_STILL};
+use cclab_testbed::{PROGRAM, TIED, TIED_GUEST};
 
 fn main() {
     let first = std::env::args_os().nth(1).unwrap_or_default();
     if std::process::id() == 1 {
         guest::main()
-    } else if first == TIED || first == TIED_STILL {
-        tied::main(first == TIED_STILL)
+    } else if first == TIED || first == TIED_GUEST {
+        tied::main(first == TIED_GUEST)
+    } else if first == PROGRAM {
+        confined::main()
     } else {
         host::main()
     }

@@ -1,16 +1,17 @@
 //! Flows that are programs of the host, unmodified.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use cclab_testbed::VERSION;
 use cclab_testbed::orders::{self, Flow as Orders, SURROUNDINGS, Work};
 use cclab_testbed::records::{FlowOutcome, TcpInfo};
+use cclab_testbed::{PROGRAM, VERSION};
 use cclab_units::Time;
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid, access};
 
 use crate::command::PATH;
 use crate::diag::{self, Connections};
@@ -22,6 +23,8 @@ use crate::sys;
 /// What a program gets beyond its duration to end of itself: one that sends for exactly as long
 /// has still to hear from the other side.
 const GRACE: Time = Time::from_secs(1);
+/// The agent's own program.
+const OWN: &str = "/proc/self/exe";
 /// Last lines of a program's output that a message shows.
 const LINES: usize = 15;
 
@@ -36,11 +39,13 @@ pub struct Surroundings {
     pub temporary: PathBuf,
     /// Folders in which they are looked for, with colons between them.
     pub path: String,
+    /// Whether they are kept from what only the agent may do: in a guest, that is all the run's.
+    pub confined: bool,
 }
 
 impl Surroundings {
     /// Those of the run in the folder `dir`; programs may write to `temporary`.
-    pub fn read(dir: &Path, temporary: PathBuf) -> Step<Surroundings> {
+    pub fn read(dir: &Path, temporary: PathBuf, confined: bool) -> Step<Surroundings> {
         let step = "reading the surroundings";
         let text = fs::read(dir.join(SURROUNDINGS)).during(step)?;
         let told: orders::Surroundings = serde_json::from_slice(&text).during(step)?;
@@ -56,7 +61,27 @@ impl Surroundings {
             directory: PathBuf::from(told.directory),
             temporary,
             path: format!("{}:{PATH}", told.path),
+            confined,
         })
+    }
+
+    /// Whether a program of this name can be run.
+    ///
+    /// # Errors
+    /// As execvp(3).
+    fn runnable(&self, program: &str) -> io::Result<()> {
+        let may_run = |file: &Path| access(file, AccessFlags::X_OK).map_err(io::Error::from);
+        if program.contains('/') {
+            return may_run(&self.directory.join(program));
+        }
+        let folders = self
+            .path
+            .split(':')
+            .map(|folder| self.directory.join(folder));
+        let tried = folders.map(|folder| may_run(&folder.join(program)));
+        tried
+            .reduce(|first, next| if next.is_ok() { next } else { first })
+            .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
     }
 }
 
@@ -96,7 +121,14 @@ impl Process {
             .ok_or_else(|| failure(step, "an empty command"))?;
         let output = ["stdout", "stderr"].map(|kind| place.output.join(format!("{name}.{kind}")));
         let [out, err] = [&output[0], &output[1]].map(File::create);
-        let child = Command::new(program)
+        let cannot = |error| failure(step, format_args!("cannot run {program}: {error}"));
+        let mut command = Command::new(if place.confined { OWN } else { program });
+        if place.confined {
+            // The agent, which becomes the program, cannot say any more that there is none.
+            place.runnable(program).map_err(cannot)?;
+            command.arg(PROGRAM).arg(&place.temporary).arg(program);
+        }
+        let child = command
             .args(rest)
             .current_dir(&place.directory)
             .env_clear()
@@ -109,7 +141,7 @@ impl Process {
             .stderr(err.during(step)?)
             .process_group(0)
             .spawn()
-            .map_err(|error| failure(step, format_args!("cannot run {program}: {error}")))?;
+            .map_err(cannot)?;
         let watch = sys::watch_process(child.id()).during(step)?;
         Ok(Process {
             child,

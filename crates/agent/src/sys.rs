@@ -310,6 +310,12 @@ pub fn keep_addresses() -> io::Result<()> {
     }
 }
 
+/// dup2(2): `file` is also the descriptor `number`, which stays open in what this process becomes.
+pub fn keep_open_as(file: &std::fs::File, number: c_int) -> io::Result<()> {
+    // SAFETY: nobody here has that descriptor.
+    check(unsafe { libc::dup2(file.as_raw_fd(), number) }).map(drop)
+}
+
 /// setrlimit(2): this process, and what it starts, may have `files` open, if it could have fewer.
 pub fn allow_open_files(files: u64) -> io::Result<()> {
     // SAFETY: both calls are given a whole structure.

@@ -187,7 +187,7 @@ pub fn carry_out(
             let guest = guest_of(run, orders, &flows, &kernel.path, how);
             (
                 called(kernel, &run.scenario, &flows),
-                guest.command(raw)?,
+                guest.command(raw, None)?,
                 Pinned::new(),
             )
         }
@@ -254,8 +254,7 @@ fn on_wire(
         hand_over(&machine.orders, raw)?;
         let guest = guest_of(run, &machine.orders, &machine.flows, &kernel.path, how);
         let wire = Wire::new(&machine.orders)?;
-        let mut command = guest.command(raw)?;
-        command.arg(wire.argument());
+        let command = guest.command(raw, Some(&wire.path()))?;
         let start = Start {
             what: called(kernel, &run.scenario, &machine.flows),
             command,

@@ -1,11 +1,15 @@
 //! A User Mode Linux kernel, started for one run.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cclab_testbed::{MEMORY, NO_MEMORY, TIED_GUEST};
 use nix::sys::statvfs::statvfs;
+use nix::unistd::geteuid;
 
 use crate::RunError;
 use crate::process;
@@ -32,20 +36,28 @@ pub struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    /// The command that boots it. `dir` is the run's folder, where alone it writes.
-    pub fn command(&self, dir: &Path) -> Result<Command, RunError> {
+    /// The command that boots it. `dir` is the run's folder, where alone it writes, and `wire` the
+    /// memory that it shares with its network, if that is ours.
+    pub fn command(&self, dir: &Path, wire: Option<&str>) -> Result<Command, RunError> {
         let agent = self.agent.to_string_lossy();
         if agent.contains('"') || self.agent.to_str().is_none() {
             let error = std::io::Error::other("the kernel's command line cannot hold this path");
             return Err(RunError::io(self.agent)(error));
         }
-        let mut command = process::tied_still(self.agent, self.kernel);
+        // Neither the guest's kernel nor the host's lets a guest write by way of links.
+        let dir = fs::canonicalize(dir).map_err(RunError::io(dir))?;
+        let dir = dir.as_path();
+        let memory = room_for(self.memory_mb * MIB).unwrap_or_else(|| dir.to_owned());
+        let mut command = process::tied_as(TIED_GUEST, self.agent);
         command
+            .args([dir, &memory])
+            .arg(wire.unwrap_or(NO_MEMORY))
+            .arg(self.kernel)
             .current_dir(dir)
             .env_clear()
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
             .env("HOME", dir)
-            .env("TMPDIR", room_for(self.memory_mb * MIB))
+            .env("TMPDIR", memory)
             .arg(format!("mem={}M", self.memory_mb))
             .arg("time-travel=inf-cpu")
             .arg(format!("time-travel-start={BOOT_TIME_NS}"))
@@ -56,7 +68,9 @@ impl Guest<'_> {
             .args(["uml_dir=.", &format!("umid={OWN_FOLDER}")])
             .args(["con=null", "con0=fd:0,fd:1", "quiet", "panic=-1"])
             .arg(format!("cclab_dir={}", digits(dir)))
-            .args(&self.arguments);
+            .arg(writes(dir))
+            .args(&self.arguments)
+            .args(wire.map(|_| format!("wire={MEMORY}")));
         Ok(command)
     }
 }
@@ -73,15 +87,35 @@ fn digits(path: &Path) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The folder for the guest's memory, a file without a name: in memory if there is room.
-fn room_for(bytes: u64) -> PathBuf {
+/// The argument that names the one folder of the host in which hostfs changes anything. It is read
+/// before the command line is, and may hold any character.
+fn writes(dir: &Path) -> OsString {
+    let mut argument = OsString::from("hostfs_writes=");
+    argument.push(dir);
+    argument
+}
+
+/// The folder for the guest's memory, a file without a name: in the host's memory if there is room.
+/// It is our user's own, so that a guest that may write to it can write to nobody else's files.
+/// None if there is no such folder.
+fn room_for(bytes: u64) -> Option<PathBuf> {
     let free = |folder: &Path| {
-        statvfs(folder).map_or(0, |found| found.blocks_available() * found.fragment_size())
+        statvfs(folder).map_or(0, |space| space.blocks_available() * space.fragment_size())
     };
     let shared = Path::new("/dev/shm");
-    if free(shared) >= bytes {
+    let place = if free(shared) >= bytes {
         shared.to_owned()
     } else {
         std::env::temp_dir()
-    }
+    };
+    let user = geteuid().as_raw();
+    let folder = place.join(format!("cclab-{user}"));
+    let mut builder = DirBuilder::new();
+    // It may be there, ours or somebody's who was quicker.
+    let _ = builder.mode(0o700).create(&folder);
+    let ours =
+        |place: fs::Metadata| place.is_dir() && place.uid() == user && place.mode() & 0o77 == 0;
+    fs::symlink_metadata(&folder)
+        .is_ok_and(ours)
+        .then_some(folder)
 }

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cclab_testbed::{TIED, TIED_STILL};
+use cclab_testbed::TIED;
 use cclab_trace::Progress;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -85,20 +85,15 @@ impl Drop for Group {
 /// of every library in the process, and those of linear algebra in Python have been seen to wait
 /// for ever; without anything to do in between, the child is started without one.
 pub fn tied(agent: &Path, program: &Path) -> Command {
-    tied_by(TIED, agent, program)
-}
-
-/// A [`tied`] command that begins at the same addresses each time.
-pub fn tied_still(agent: &Path, program: &Path) -> Command {
-    tied_by(TIED_STILL, agent, program)
-}
-
-fn tied_by(how: &str, agent: &Path, program: &Path) -> Command {
-    let mut command = Command::new(agent);
+    let mut command = tied_as(TIED, agent);
+    command.arg(program);
     command
-        .arg(how)
-        .arg(std::process::id().to_string())
-        .arg(program);
+}
+
+/// A command of the agent that ends with this process, and becomes what `how` says.
+pub fn tied_as(how: &str, agent: &Path) -> Command {
+    let mut command = Command::new(agent);
+    command.arg(how).arg(std::process::id().to_string());
     command
 }
 

@@ -54,7 +54,7 @@ pub use unsupported::{Unsupported, unsupported};
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
 /// older version are then other runs, and an agent of it is refused.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// What determines a run on kernels beside its scenario and its seed, given what the scenario calls
 /// each, `None` the one used by default, and what it is made of.
@@ -68,8 +68,20 @@ pub fn determinants<'a>(kernels: impl IntoIterator<Item = (Option<&'a str>, &'a 
 /// that started it; that one's number, the program and its arguments follow.
 pub const TIED: &str = "--tied";
 
-/// [`TIED`], of a program that begins at the same addresses each time.
-pub const TIED_STILL: &str = "--tied-still";
+/// [`TIED`], of a guest's kernel, which begins at the same addresses each time and is confined. The
+/// parent's number is followed by the folders that it may write to, [`MEMORY`] or [`NO_MEMORY`], the
+/// kernel's program and its arguments.
+pub const TIED_GUEST: &str = "--tied-guest";
+
+/// Where a guest's kernel finds the memory that it shares with its network.
+pub const MEMORY: &str = "/proc/self/fd/9";
+
+/// What stands for the memory where there is none.
+pub const NO_MEMORY: &str = "-";
+
+/// The agent's first argument where it is to become a program of a flow in a guest, without what
+/// only the agent may do there; the program and its arguments follow.
+pub const PROGRAM: &str = "--program";
 
 /// Where orders are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,9 +61,9 @@ impl Wire {
         })
     }
 
-    /// What a guest is told of it on its command line.
-    pub fn argument(&self) -> String {
-        format!("wire={}", self.memory.path())
+    /// The name of its memory for other processes, as long as it is there.
+    pub fn path(&self) -> String {
+        self.memory.path()
     }
 }
 
