@@ -40,7 +40,7 @@ $(BIN)/cclab kernel build --name 6.1
 endef
 # What is tested a second time on the kernel that is not the default.
 KERNEL_TESTS := $(addprefix tests/test_,linux_truth.py linux_determinism.py linux_coverage.py \
-	wire.py wire_hosts.py wire_programs.py)
+	wire.py wire_hosts.py wire_programs.py break_out.py)
 # What is built of them may also be made of other files, such as the template of a schema.
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find crates -type f \( -path '*/src/*' -o -name Cargo.toml \))

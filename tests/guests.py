@@ -111,7 +111,8 @@ def guest_of(out: Path) -> int:
 
 def memory_files() -> set[str]:
     """Names of guests' memory in the folders where it may lie. It has none but for an instant."""
-    return {str(file) for folder in ("/dev/shm", "/tmp") for file in Path(folder).glob("vm_file-*")}
+    folders = (Path("/dev/shm"), Path("/tmp"))
+    return {str(file) for folder in folders for file in folder.glob("cclab-*/vm_file-*")}
 
 
 def assert_nothing_is_left(out: Path) -> None:

@@ -31,6 +31,7 @@ def linux() -> list[Check]:
         *_kernels(),
         _lack("linux: ptrace", "allowed", host.ptrace()),
         _lack("linux: personality", "programs may keep their addresses", host.addresses()),
+        _confinement(),
         _lack("linux: memory", "/dev/shm has room for a guest", host.shared_memory()),
         _program("linux", "ip", "iproute2", "sets up a network"),
         _program("linux", "tc", "iproute2", "sets up links and queues"),
@@ -80,6 +81,15 @@ def _named(made: kernel.Kernel) -> Check:
         return Check(title, True, False, f"{made.release}, {made.path}", "")
     state = f"{made.release}, as another version of cclab made it"
     return Check(title, False, False, state, kernel.build_command(made.name))
+
+
+def _confinement() -> Check:
+    name = "linux: confinement"
+    match host.confinement():
+        case host.Lack(what, remedy):
+            return Check(name, False, False, what, remedy)
+        case form:
+            return Check(name, True, False, f"guests write to their runs alone (Landlock {form})", "")
 
 
 def _agent() -> Check:

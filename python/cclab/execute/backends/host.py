@@ -7,6 +7,7 @@ with the trial.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import json
 import os
@@ -124,6 +125,8 @@ def agent() -> Path:
     return Path(os.environ.get("CCLAB_AGENT") or Path(__file__).parents[2] / "bin/cclab-agent")
 
 
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_VERSION = 1
 _ADDR_NO_RANDOMIZE = 0x0040000
 """personality(2): without randomised addresses."""
 
@@ -167,6 +170,20 @@ def addresses() -> Lack | None:
         f"refused ({said}): {_who_refuses()}",
         "in a container: --security-opt seccomp=unconfined, or a profile that also allows "
         f"personality({_ADDR_NO_RANDOMIZE:#x})",
+    )
+
+
+def confinement() -> int | Lack:
+    """The form of Landlock by which this machine's kernel confines a guest, or why it does not."""
+    asked = ctypes.CDLL(None, use_errno=True).syscall(
+        _LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION
+    )
+    if asked > 0:
+        return int(asked)
+    return Lack(
+        "no Landlock: a program that takes a guest's kernel over can write to your files",
+        "a kernel of 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock in lsm= if it boots "
+        "with that",
     )
 
 
