@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,7 @@ def results_folder(study: str | Path | Study) -> Path | None:
     path = Path(study)
     if path.name == PLAN:
         return path.parent
-    return path if (path / PLAN).is_file() else None
+    return path if os.path.lexists(path / PLAN) else None
 
 
 def each(texts: str | Sequence[str]) -> tuple[str, ...]:
