@@ -106,8 +106,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--kernel 6.1`: what boots a kernel boots that one where a study names none."""
+    """`--kernel 6.1`: what boots a kernel boots that one where a study names none. `--attack`: the
+    long form of what damages stores."""
     parser.addoption("--kernel", metavar="NAME", help="the kernel of the linux backend to test")
+    parser.addoption("--attack", action="store_true", help="damage stores as `make attack` does")
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,8 @@ def planned(
             f"the plan in {folder} is of {theirs}, and this is {ours}: its results would be "
             "others; run the study's file"
         )
-    return plan
+    # The runs that may follow by a rule for repeats are not kept.
+    return plan.longest.first
 
 
 def results_folder(study: str | Path | Study) -> Path | None:

@@ -148,15 +148,27 @@ class Store:
         another run.
 
         With `whole`, every byte is read and the file's digest compared; without, what is read of
-        it is compared with its checksums. Runs without a file are left out.
+        it is compared with its checksums. Runs without a file are left out. Raises `StoreError` if
+        the folder cannot be read.
         """
         wanted = list(ids)
         read = zip(wanted, _core.read_runs(self.runs, wanted, whole), strict=True)
         return {
             run: None if told is None else Told(*told)
             for run, told in read
-            if told is not None or self.file(run).exists()
+            if told is not None or self._is_there(run)
         }
+
+    def _is_there(self, run: str) -> bool:
+        """Whether something has the name of the run's file. Raises `StoreError` if the system
+        refuses to tell."""
+        try:
+            self.file(run).lstat()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unread(self.runs, error) from error
+        return True
 
     def measured_again(self, told: Mapping[str, Told | None]) -> dict[str, str | RunError]:
         """The metrics of those runs whose files have them by other definitions than those at hand,

@@ -29,6 +29,8 @@ def differing(out: Path) -> list[str]:
     """The files in `out` that are not as they were written; of what nothing tells, the stamp."""
     if not os.path.lexists(out):
         return []
+    if not out.is_dir():
+        return [_FILE]
     stamp = _read(out)
     if stamp is None:
         # Figures that were asked for one by one have none.

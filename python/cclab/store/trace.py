@@ -93,10 +93,7 @@ class Trace:
     def check_capture(self, name: str) -> None:
         """Raises `RunError` if the file `name` is a capture of the run and not as it was written
         with it, or if the run's file does not tell."""
-        [state] = _core.check_runs(
-            self.file.parent, self.captures.parent, [self.captures.name], False
-        )
-        listed = self._listed()
+        state, listed = self._state(), self._listed()
         if name in listed:
             try:
                 with disk.opened(self.captures / name) as stream:
@@ -219,7 +216,15 @@ class Trace:
                 raise RunError(f"{self.file}: cannot be read: {error}") from error
             except OSError as error:
                 raise StoreError(f"cannot read {self.file}: {disk.reason(error)}") from error
+            if self._state() == "foreign":
+                raise RunError(f"{self.file}: it is of another run than its name says")
             yield archive
+
+    def _state(self) -> str:
+        """What is there at a glance, of the file and the captures beside it."""
+        folders = self.file.parent, self.captures.parent
+        [state] = _core.check_runs(*folders, [self.file.stem], False)
+        return state
 
     def _rows(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
         try:

@@ -224,7 +224,7 @@ def _moved(source: Path, target: Path) -> bool:
     """Whether there was something at `source`, which is at `target` now."""
     try:
         source.rename(target)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return True
 
