@@ -48,6 +48,8 @@ MORE = 10
 """How many times as much `make attack` does."""
 REMEDIES = {False: 11, True: 5}
 """One of so many damages is mended as the message says, in the short form and in the long one."""
+REPORTS = {False: 1, True: 20}
+"""At most so many of these are reports."""
 EXPORTS = 7
 """One of so many is exported."""
 
@@ -172,6 +174,8 @@ class Tally:
     believed: list[str] = field(default_factory=list)
     unmended: list[str] = field(default_factory=list)
     mended: int = 0
+    reports: int = 0
+    """Of those that were mended, reports."""
 
     def look(self, bench: Bench, damage: Damage, turn: int, *, every: bool) -> None:
         """Strikes the store with the damage, and looks what is said of it.
@@ -182,6 +186,10 @@ class Tally:
         first = 2 * turn % len(names)
         asked = names if every else names[first : first + 2]
         mend, export = turn % REMEDIES[every] == 0, turn % EXPORTS == 0
+        if mend and damage.file.is_relative_to(bench.store.report):
+            # It takes seconds to draw all figures again.
+            mend = self.reports < REPORTS[every]
+            self.reports += mend
         place = damage.file.relative_to(bench.store.path)
         called = f"{place}: {damage.name}"
         self.kinds[place.parts[0]] += 1
@@ -386,9 +394,9 @@ def test_a_file_in_the_place_of_a_folder_is_noticed_and_kept(bench: Bench, name:
             with pytest.raises(StoreError, match=f"{name} is no folder, as it has to be: move it"):
                 cclab.run(bench.studies["last"], out=bench.store.path)
         assert place.read_text() == "somebody's"
-        place.unlink()
-    else:
-        place.unlink()
+    place.unlink()
+    if name == "report":
+        report.write(cclab.load(bench.store.path), place)
     cclab.run(bench.studies["earlier"], out=bench.store.path)
     _mend(bench)
 
