@@ -1,6 +1,6 @@
 """A store that was damaged: `store verify` notices it, nobody believes it, and the remedy mends it.
 
-`make attack` (`pytest --attack`) does ten times as much of each kind.
+`make attack` (`pytest --attack`) does it thousands of times, and asks every reader each time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import random
 import re
 import shutil
 import sqlite3
+import subprocess
 import tarfile
 import warnings
 import zipfile
@@ -28,6 +29,7 @@ import pytest
 import cclab
 import damage as befalling
 from cclab import _core, report
+from cclab.cli.main import invoke
 from cclab.comparison.sides import side
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError
 from cclab.plan.study import Study
@@ -43,9 +45,10 @@ if TYPE_CHECKING:
 
     from conftest import Cli
 
-FLIPS, CUTS, SWAPS = 200, 50, 20
-MORE = 10
-"""How many times as much `make attack` does."""
+FLIPS = {False: 200, True: 2000}
+CUTS = {False: 60, True: 500}
+SWAPS = {False: 30, True: 200}
+"""How many there are in the short form and in that of `make attack`."""
 REMEDIES = {False: 11, True: 5}
 """One of so many damages is mended as the message says, in the short form and in the long one."""
 REPORTS = {False: 1, True: 20}
@@ -298,7 +301,7 @@ def test_no_bit_of_a_store_flips_unseen(
     request: pytest.FixtureRequest, attack: bool, kind: str
 ) -> None:
     bench: Bench = request.getfixturevalue(kind)
-    count = FLIPS * (MORE if attack else 1) * (3 if kind == "made" else 1) // 4
+    count = FLIPS[attack] * (3 if kind == "made" else 1) // 4
     tally = Tally()
     for turn, damage in enumerate(befalling.flips(bench.files(), count, random.Random(8))):
         tally.look(bench, damage, turn, every=attack)
@@ -310,7 +313,7 @@ def test_no_file_of_a_store_ends_early_unseen(
     request: pytest.FixtureRequest, attack: bool, kind: str
 ) -> None:
     bench: Bench = request.getfixturevalue(kind)
-    count = CUTS * (MORE if attack else 1) * (3 if kind == "made" else 1) // 4
+    count = CUTS[attack] * (3 if kind == "made" else 1) // 4
     tally = Tally()
     for turn, damage in enumerate(befalling.cuts(bench.files(), count, random.Random(9))):
         tally.look(bench, damage, turn, every=attack)
@@ -332,7 +335,7 @@ def test_no_file_of_a_store_is_taken_for_another(
         "index": [store.path / "index.sqlite", other.path / "index.sqlite"],
         "any": [*bench.files(), *foreign],
     }
-    count = SWAPS * (MORE if attack else 1)
+    count = SWAPS[attack]
     tally, chance = Tally(), random.Random(10)
     for turn, (damage, source) in enumerate(befalling.swaps(kinds, 2 * count, chance)):
         if not damage.file.is_relative_to(store.path):
@@ -435,6 +438,18 @@ def test_a_file_that_cannot_be_read_is_no_damage(
     for read in (cclab.load, cclab.run, lambda path: gc.garbage(Store(path))):
         with pytest.raises(StoreError, match=r"cannot read .*plan\.json: Input/output error"):
             read(bench.store.path)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs `cclab` in this process: what it says is soon said."""
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        arguments = [*map(str, words)]
+        code = invoke(arguments)
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+    return run
 
 
 def test_captures_are_no_orphans_where_the_runs_are_gone(bench: Bench, cli: Cli) -> None:
@@ -591,8 +606,8 @@ def test_no_bit_of_an_archive_flips_unseen(
     archive, chance = tmp_path / f"all{ending}", random.Random(11)
     assert transfer.export(bench.store, bench.store.ids(), archive).whole
     damages = [
-        *befalling.flips([archive], 10 * (MORE if attack else 1), chance),
-        *befalling.cuts([archive], 5 * (MORE if attack else 1), chance),
+        *befalling.flips([archive], 100 if attack else 10, chance),
+        *befalling.cuts([archive], 50 if attack else 5, chance),
     ]
     whole, named = archive.read_bytes(), 0
     for damage in damages:
@@ -629,3 +644,19 @@ def test_an_archive_writes_nothing_outside(bench: Bench, tmp_path: Path) -> None
         assert not (tmp_path / "target").exists()
         assert not Path("/tmp/outside-of-cclab").exists()
         assert not list(tmp_path.rglob("outside"))
+
+
+def test_a_plan_that_was_copied_out_vouches_for_its_runs(bench: Bench, tmp_path: Path) -> None:
+    """No number of it is of other runs than their names say."""
+    whole = (bench.store.path / "plan.json").read_bytes()
+    copied = tmp_path / "plan.json"
+    copied.write_bytes(whole)
+    assert Store(tmp_path).plan() == bench.store.plan()
+    for old, new in ((b'"seed":7', b'"seed":6'), (b'"rate":10000000', b'"rate":10000001')):
+        assert old in whole
+        copied.write_bytes(whole.replace(old, new, 1))
+        with pytest.raises(DamageError, match="is damaged; `cclab run"):
+            Store(tmp_path).plan()
+    copied.write_bytes(whole[:-1])
+    with pytest.raises(DamageError):
+        Store(tmp_path).plan()

@@ -179,6 +179,16 @@ class Plan:
             for point, most in zip(self.points, may_be.points, strict=True)
         )
 
+    @property
+    def names_hold(self) -> bool:
+        """Whether each run is called by the hash of what it is."""
+        return all(
+            run.id == _core.run_id(scenario, run.seed, run.backend, run.version)
+            for point in self.points
+            for scenario in (json.dumps(point.scenario),)
+            for run in point.runs
+        )
+
     def with_more_runs(self, points: Container[int]) -> Plan:
         """The plan with another run at each of `points`, by their numbers."""
         return self._with_points(
