@@ -103,6 +103,11 @@ test-python: develop
 	@echo "== pytest, Linux 6.1"
 	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
 
+.PHONY: attack
+attack: develop ## Damage stores in thousands of ways: verify notices, nobody believes, remedies mend
+	@echo "== damage"
+	$(BIN)/pytest -s --attack tests/test_store_damage.py
+
 .PHONY: lint
 lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of Rust, Python and JavaScript
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt

@@ -19,10 +19,13 @@ import pytest
 
 import cclab
 import cclab.kernel
+import damage as befalling
 from browser import complaints_of, pages_in
 from cclab import _core
 from cclab.kernel import recipe as recipes
+from cclab.plan.study import Study
 from cclab.store import Store
+from damaged_store import Bench, bench_of
 from small_kernel import PATCH
 from waiting import PATIENCE_S
 
@@ -106,8 +109,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--kernel 6.1`: what boots a kernel boots that one where a study names none."""
+    """`--kernel 6.1`: what boots a kernel boots that one where a study names none. `--attack`: the
+    long form of what damages stores."""
     parser.addoption("--kernel", metavar="NAME", help="the kernel of the linux backend to test")
+    parser.addoption("--attack", action="store_true", help="damage stores as `make attack` does")
 
 
 @pytest.fixture(scope="session")
@@ -242,3 +247,43 @@ def short_runs(tmp_path_factory: pytest.TempPathFactory) -> Results:
     file = folder / "short.toml"
     file.write_text(STUDY.replace('"2s"', '"800ms"'))
     return cclab.run(file, out=folder / "store")
+
+
+LAST = STUDY.replace('"2s"', '"700ms"') + '\n[trace]\ncapture = ["bottleneck"]\n'
+EARLIER = STUDY.replace('"2s"', '"650ms"')
+GROWING = STUDY.replace('"2s"', '"700ms"').replace(
+    "repeat   = 2", 'repeat   = "until ci95 < 0.001%, at least 2, at most 9"'
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with pytest.MonkeyPatch.context() as patched:
+        befalling.without_waiting_for_the_disk(patched)
+        studies = {"earlier": EARLIER, "last": LAST}
+        yield bench_of(tmp_path_factory.mktemp("damage"), studies)
+
+
+@pytest.fixture
+def bench(made: Bench) -> Iterator[Bench]:
+    """Two studies in one store, the last with captures, and its report."""
+    yield made
+    befalling.restore(made.whole, made.store.path)
+
+
+@pytest.fixture(scope="module")
+def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """A sweep whose rule for repeats is not met: its plan is at its place alone."""
+    with pytest.MonkeyPatch.context() as patched:
+        befalling.without_waiting_for_the_disk(patched)
+        place = tmp_path_factory.mktemp("growing")
+        (place / "plan.toml").write_text(GROWING)
+        first, *_ = Study.load(place / "plan.toml").plan().points
+        done = tuple(run.id for run in (*first.runs, *first.spare[:1]))
+        yield bench_of(place, {"growing": GROWING}, done)
+
+
+@pytest.fixture
+def attack(request: pytest.FixtureRequest) -> bool:
+    """Whether the long form is asked for."""
+    return bool(request.config.getoption("--attack"))

@@ -605,17 +605,23 @@ def test_a_results_folder_is_gone_on_with_and_done_anew_elsewhere(
     plan = out / "plan.json"
     version = json.loads(plan.read_text())["points"][0]["version"]
     whole = plan.read_text()
-    plan.write_text(whole.replace(version, "0.0.1+00000000"))
+    _become(Store(out), whole.replace(version, "0.0.1+00000000"))
     other = cli("run", out)
     assert other.returncode == WRONG_INPUT
     assert "its results would be others" in other.stderr
     core = f"core {_core.CORE_VERSION}"
     assert version.startswith(f"{core}, ")
-    plan.write_text(whole.replace(core, "core 0"))
+    _become(Store(out), whole.replace(core, "core 0"))
     older = cli("run", out)
     assert older.returncode == WRONG_INPUT
     assert f"is of core 0, and this is {core}: its results would be others" in older.stderr
     assert cli("run", tmp_path / "none" / "plan.json").returncode == WRONG_INPUT
+
+
+def _become(store: Store, plan: str) -> None:
+    """Makes `plan` the one last run in `store`."""
+    for file in (store.place_of_text(plan.encode()), store.path / "plan.json"):
+        file.write_text(plan)
 
 
 @pytest.mark.parametrize("address", ["foo", "localhost", "", "http://x:1", "tcp://host"])

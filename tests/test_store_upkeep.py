@@ -206,14 +206,16 @@ def test_an_unreadable_plan_keeps_everything_until_its_study_runs_again(
     before = _lasting(store)
     torn = store.path / "plan.json" if last else store.place_of(store.plan())
     torn.write_bytes(torn.read_bytes()[:-100])
-    with pytest.raises(StoreError, match="what it needs is not known; run its study again with"):
+    with pytest.raises(StoreError, match=f"{torn.name} is damaged; "):
         gc.garbage(store)
     told = cli("store", "verify", store.path)
     assert told.returncode == 3
-    assert f"{torn.name}: a plan that is not as it was written; run its study" in told.stderr
+    assert f"{torn.name}: a plan that is not as it was written" in told.stderr
+    again = f"STUDY.toml --out {store.path}` writes" if last else f"{store.path}` writes it again"
+    assert f"{torn} is damaged; `cclab run {again}" in told.stderr
     brought = transfer.bring(store.path, Store(tmp_path / "target"))
     assert (brought.plans, brought.whole) == ([torn.name], False)
-    assert health.torn_plans(Store(tmp_path / "target")) == []
+    assert Store(tmp_path / "target").damaged_plans() == []
     study = tmp_path / "two.toml"
     study.write_text(STUDY + '\n[trace]\nevents = ["ack", "drop"]\ncapture = ["bottleneck"]\n')
     cclab.run(study, out=store.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,8 @@ def planned(
             f"the plan in {folder} is of {theirs}, and this is {ours}: its results would be "
             "others; run the study's file"
         )
-    return plan
+    # The runs that may follow by a rule for repeats are not kept.
+    return plan.longest.first
 
 
 def results_folder(study: str | Path | Study) -> Path | None:
@@ -94,7 +96,7 @@ def results_folder(study: str | Path | Study) -> Path | None:
     path = Path(study)
     if path.name == PLAN:
         return path.parent
-    return path if (path / PLAN).is_file() else None
+    return path if os.path.lexists(path / PLAN) else None
 
 
 def each(texts: str | Sequence[str]) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from cclab._core import CaptureError, RunError, StudyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 __all__ = [
     "CaptureError",
     "DamageError",
+    "DamagedPlanError",
     "InputError",
     "RunError",
     "StoreError",
@@ -51,3 +52,14 @@ class DamageError(StoreError):
         reason = f" ({why})" if why else ""
         mend = f"`cclab run STUDY.toml --out {folder}` mends what is damaged"
         super().__init__("\n  ".join([f"{count}{reason}; {mend}:", *damaged]))
+
+
+class DamagedPlanError(DamageError):
+    """Plans in a results folder are not as they were written."""
+
+    def __init__(self, folder: Path, plans: Mapping[Path, str]) -> None:
+        """The files of the plans in `folder`, each with what makes it whole again."""
+        self.damaged = ()
+        self.plans = tuple(plans)
+        lines = [f"{file} is damaged; {remedy}" for file, remedy in plans.items()]
+        StoreError.__init__(self, "\n".join(lines))

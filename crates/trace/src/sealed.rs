@@ -15,23 +15,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use flate2::read::DeflateDecoder;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use nix::unistd::syncfs;
-use rawzip::{
-    CompressionMethod, DataDescriptorOutput, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveWriter,
-    crc32,
-};
+use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, crc32};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use comment::Comment;
+use members::{is_name, is_plain, member, members, opened};
 
 pub use columns::{Cells, columns};
 pub use comment::FORM;
 
 mod columns;
 mod comment;
+mod members;
 
 const ASKED: &str = "run.json";
 const METRICS: &str = "metrics.json";
@@ -299,11 +297,16 @@ fn digest_of(file: &mut File, most: u64) -> io::Result<(u64, String)> {
 /// With `contents` every byte is read and the digests compared; without, files have to be at
 /// their full lengths. Of a file of another run, no more than its comment is read.
 pub fn check(file: &Path, captures: &Path, contents: bool) -> State {
-    match File::open(file) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            State::Absent
-        }
-        Err(_) => State::Damaged,
+    match opened(file) {
+        // A link may lead nowhere.
+        Err(_) => match file.symlink_metadata() {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                State::Absent
+            }
+            _ => State::Damaged,
+        },
         Ok(mut opened) => match Comment::of(&mut opened) {
             Ok(Some(comment)) if !comment.is_of(file) => State::Foreign,
             Ok(Some(comment)) => match is_sound(&mut opened, &comment, captures, contents) {
@@ -331,9 +334,9 @@ fn is_sound(
     for (name, listed) in &listed {
         let place = captures.join(name);
         let same = if contents {
-            digest_of(&mut File::open(place)?, u64::MAX)? == (listed.bytes, listed.sha256.clone())
+            digest_of(&mut opened(&place)?, u64::MAX)? == (listed.bytes, listed.sha256.clone())
         } else {
-            fs::metadata(place)?.len() == listed.bytes
+            opened(&place)?.metadata()?.len() == listed.bytes
         };
         if !same {
             return Ok(false);
@@ -343,72 +346,17 @@ fn is_sound(
 }
 
 fn is_whole(file: &mut File, comment: &Comment) -> io::Result<bool> {
-    Ok(digest_of(file, comment.digested())?.1 == comment.sha256)
+    Ok(digest_of(file, comment.digested())?.1 == comment.sha256 && is_plain(file)?)
 }
 
 fn captures_of(file: &File) -> io::Result<Captures> {
     let [text] = members(file, [CAPTURES])?;
     let listed: Captures = serde_json::from_str(&text)?;
-    let plain = |name: &String| {
-        Path::new(name)
-            .file_name()
-            .is_some_and(|last| last == &**name)
-    };
-    match listed.keys().all(plain) {
+    match listed.keys().all(|name| is_name(name)) {
         true => Ok(listed),
         // It may come from anywhere.
         false => Err(invalid("a capture elsewhere")),
     }
-}
-
-/// The texts of the members of an archive that are called by `names`.
-fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String; N]> {
-    let mut texts = [const { String::new() }; N];
-    for (text, found) in texts.iter_mut().zip(contents(file, names)?) {
-        let found = found.ok_or_else(|| invalid("a member lacks"))?;
-        *text = String::from_utf8(found).map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
-    }
-    Ok(texts)
-}
-
-/// What the member `name` of an archive says; none if there is no such member.
-fn member(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
-    let [found] = contents(file, [name])?;
-    Ok(found)
-}
-
-/// What the members of an archive that are called by `names` say, as far as they are there.
-fn contents<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[Option<Vec<u8>>; N]> {
-    let mut found: [Option<Vec<u8>>; N] = [const { None }; N];
-    let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-    let archive = ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(refused)?;
-    let mut entries = archive.entries(&mut buffer);
-    while found.iter().any(Option::is_none) {
-        let Some(entry) = entries.next_entry().map_err(refused)? else {
-            break;
-        };
-        let path = entry.file_path();
-        let Some(at) = names
-            .iter()
-            .position(|name| path.as_ref() == name.as_bytes())
-        else {
-            continue;
-        };
-        let method = entry.compression_method();
-        let member = archive.get_entry(entry.wayfinder()).map_err(refused)?;
-        let mut content = Vec::new();
-        if method == CompressionMethod::DEFLATE {
-            member
-                .verifying_reader(DeflateDecoder::new(member.reader()))
-                .read_to_end(&mut content)?;
-        } else {
-            member
-                .verifying_reader(member.reader())
-                .read_to_end(&mut content)?;
-        }
-        found[at] = Some(content);
-    }
-    Ok(found)
 }
 
 /// What the run's file at `file` says; none if it is not there, not as it was sealed, or of another
@@ -418,7 +366,7 @@ fn contents<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[Option
 /// of the comment or of the archive. Captures are not looked at.
 pub fn read(file: &Path, whole: bool) -> Option<Told> {
     let path = file;
-    let mut file = File::open(path).ok()?;
+    let mut file = opened(path).ok()?;
     let comment = Comment::of(&mut file).ok()??;
     if !comment.is_of(path) || whole && !is_whole(&mut file, &comment).ok()? {
         return None;

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from cclab.captures.series.tables import Tables
     from cclab.captures.series.talks import Talks
     from cclab.drawing.style import Drawing
+    from cclab.store import trace as stored
 else:
+    stored = late("cclab.store.trace")
     all_series = late("cclab.captures.series")
     figures = late("cclab.captures.series.figures")
     flows = late("cclab.captures.series.flows")
@@ -248,7 +250,21 @@ def analyze(
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
     need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
     no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
+    Raises `DamageError` if it is that of a run in a results folder and not as it was written.
     """
+    if os.fspath(path) != "-":
+        stored.check_origin(Path(path))
+    return read(path, max_connections=max_connections, interval=interval, series=series)
+
+
+def read(
+    path: str | Path,
+    *,
+    max_connections: int | None = None,
+    interval: tuple[float, float] | None = None,
+    series: str | Path | None = None,
+) -> Capture:
+    """As `analyze`, whatever became of the file since it was written."""
     if max_connections is not None and max_connections < 1:
         raise InputError(f"max_connections is {max_connections}; it must be at least 1")
     nanoseconds = None

@@ -30,7 +30,6 @@ else:
 
 _DAMAGED = 3
 _MOST_NAMED = 20
-_PLAN_REMEDY = "run its study again, or delete it if it is not plan.json"
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy results folders.")
@@ -67,14 +66,16 @@ def verify(folder: Folder, json: options.Json = False) -> None:
     for names, state in (
         (state_of.torn, "torn: not as it was written"),
         (state_of.foreign, "foreign: no run, or not the one that its name says"),
-        (state_of.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
+        (state_of.plans, "a plan that is not as it was written"),
+        (state_of.derived, "not of these runs, or not as it was written"),
     ):
         for name in names:
             note(f"{name}: {state}")
-    for name in state_of.derived:
-        note(f"{name}: not of these runs; `cclab store gc {folder}` makes it again")
     if not state_of.whole:
-        complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
+        complain(f"{folder} is damaged:")
+    for remedy in state_of.remedies:
+        note(f"  {remedy}")
+    if not state_of.whole:
         raise typer.Exit(_DAMAGED)
 
 
@@ -100,7 +101,7 @@ def gc(
         print_json(rubbish.document())
         return
     verb = "would go" if dry_run else "went"
-    for name in (*rubbish.runs, *rubbish.captures, *rubbish.plans, *rubbish.aside):
+    for name in (*rubbish.runs, *rubbish.captures, *rubbish.strays, *rubbish.plans, *rubbish.aside):
         tell(name)
     tell(
         f"{verb}: {count(len(rubbish.runs), 'run')}, {count(len(rubbish.plans), 'plan')}, "

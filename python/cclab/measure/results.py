@@ -250,7 +250,7 @@ def read_metrics(store: Store, runs: list[Run]) -> dict[str, Metrics | RunError]
             return metrics
         try:
             return decode(metrics)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             return RunError(f"{store.file(run)}: {error}")
 
     outcomes: dict[str, Metrics | RunError] = {}

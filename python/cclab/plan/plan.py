@@ -170,6 +170,25 @@ class Plan:
             return self
         return self._with_points([_with_runs(point, self.until.most) for point in self.points])
 
+    @property
+    def follows(self) -> bool:
+        """Whether each of its runs is one that its first ones and its rule for repeats lead to."""
+        may_be = self.first.longest
+        return all(
+            {(run.id, run.seed) for run in point.runs} <= {(run.id, run.seed) for run in most.runs}
+            for point, most in zip(self.points, may_be.points, strict=True)
+        )
+
+    @property
+    def names_hold(self) -> bool:
+        """Whether each run is called by the hash of what it is."""
+        return all(
+            run.id == _core.run_id(scenario, run.seed, run.backend, run.version)
+            for point in self.points
+            for scenario in (json.dumps(point.scenario),)
+            for run in point.runs
+        )
+
     def with_more_runs(self, points: Container[int]) -> Plan:
         """The plan with another run at each of `points`, by their numbers."""
         return self._with_points(
@@ -268,10 +287,17 @@ class Plan:
 
     @classmethod
     def from_json(cls, document: str) -> Plan:
-        """The plan that `to_json` wrote. Raises `ValueError` or `KeyError` if it is not one."""
-        raw = json.loads(document)
-        if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
-            raise ValueError(f"not a {SCHEMA} document")
+        """The plan that `to_json` wrote. Raises `ValueError` if it is not one."""
+        try:
+            raw = json.loads(document)
+            if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+                raise ValueError(f"not a {SCHEMA} document")
+            return cls._from_deltas(raw)
+        except (LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"not a {SCHEMA} document: {error}") from error
+
+    @classmethod
+    def _from_deltas(cls, raw: dict[str, Any]) -> Plan:
         base = raw["points"][0]["scenario"]
         points = [
             {

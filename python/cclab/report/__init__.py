@@ -9,6 +9,7 @@ from cclab.errors import InputError, StoreError
 from cclab.late import late
 from cclab.plan import short_key
 from cclab.report import stamp, tables
+from cclab.store import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,10 +82,12 @@ def write(
                 if f"{kind.name}.{ending}" not in files:
                     (out / f"{kind.name}.{ending}").unlink(missing_ok=True)
         for name, content in files.items():
+            disk.clear(out / name)
             (out / name).write_bytes(content)
-        stamp.put(results, out, {name: len(content) for name, content in files.items()})
+        stamp.put(results, out, files)
     except OSError as error:
-        raise StoreError(f"cannot write the report to {out}: {error.strerror}") from error
+        place = error.filename or out
+        raise StoreError(f"cannot write the report to {place}: {error.strerror}") from error
     return out / PAGE
 
 

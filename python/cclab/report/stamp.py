@@ -7,35 +7,28 @@ import json
 from typing import TYPE_CHECKING
 
 from cclab import _core
+from cclab.store import made
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cclab.measure.results import Results
 
-_FILE = "stamp.json"
-
 
 def current(results: Results, out: Path) -> bool:
-    """Whether the report in `out` is of `results` and has every file at its full length."""
-    try:
-        stamp = json.loads((out / _FILE).read_bytes())
-        return stamp["made_of"] == _made_of(results) and all(
-            (out / name).stat().st_size == size for name, size in stamp["files"].items()
-        )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return False
+    """Whether the report in `out` is of `results` and has every file as it was written."""
+    return made.of(out) == _made_of(results) and not made.differing(out)
 
 
-def put(results: Results, out: Path, sizes: dict[str, int]) -> None:
-    """Says in `out` that its report, of files of these sizes, is of `results`."""
-    document = {"schema": "cclab-report/1", "made_of": _made_of(results), "files": sizes}
-    (out / _FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+def put(results: Results, out: Path, files: Mapping[str, bytes]) -> None:
+    """Says in `out` that its report, of these files, is of `results`."""
+    made.put(out, _made_of(results), files)
 
 
 def remove(out: Path) -> None:
     """Makes the report in `out` one to be written again, whatever becomes of its files."""
-    (out / _FILE).unlink(missing_ok=True)
+    made.remove(out)
 
 
 def _made_of(results: Results) -> str:

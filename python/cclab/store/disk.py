@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
     from pathlib import Path
 
 
@@ -40,6 +43,59 @@ def alone(path: Path) -> Iterator[None]:
                 finally:
                     path.unlink(missing_ok=True)
                 return
+
+
+class NotAFileError(OSError):
+    """In the place of a file is what is none: a folder, a pipe, a link that leads nowhere."""
+
+
+def opened(path: Path) -> BufferedReader:
+    """The file at `path`, or the one that a link there leads to, to be read.
+
+    Raises `NotAFileError` if there is something else, which may have no end or no writer,
+    `FileNotFoundError` if there is nothing, and `OSError` if the system refuses.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        nowhere = error.errno == errno.ENOENT and os.path.lexists(path)
+        if nowhere or error.errno in (errno.ELOOP, errno.ENXIO):
+            raise NotAFileError(errno.EINVAL, "no regular file", str(path)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NotAFileError(errno.EINVAL, "no regular file", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def read(path: Path) -> bytes:
+    """What the file at `path` holds. Raises `OSError` as `opened` does."""
+    with opened(path) as stream:
+        return stream.read()
+
+
+def clear(path: Path) -> None:
+    """Removes what is at `path`, to be written as a file, if it is a pipe, a link or the like: who
+    writes to it would wait for a reader, or write elsewhere. A folder stays.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            path.unlink()
+
+
+def names(folder: Path) -> list[str]:
+    """Every name in `folder`, sorted; none if it is not there.
+
+    Raises `OSError` if it cannot be read: what is in it is not known then.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries)
+    except FileNotFoundError:
+        if os.path.lexists(folder):
+            raise
+        return []
 
 
 def sync(path: Path) -> None:

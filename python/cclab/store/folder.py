@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cclab import _core
-from cclab.errors import RunError, StoreError
+from cclab.errors import DamagedPlanError, RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
 from cclab.store import disk
@@ -111,6 +112,11 @@ class Store:
         """Where damaged runs are set aside."""
         return self.path / "aside"
 
+    @property
+    def report(self) -> Path:
+        """Where `cclab report` writes."""
+        return self.path / "report"
+
     def file(self, run_id: str) -> Path:
         """Where the sealed file of the run `run_id` is, or would be."""
         return self.runs / f"{run_id}{ENDING}"
@@ -120,12 +126,7 @@ class Store:
 
         Raises `StoreError` if the folder cannot be read: what is in it is not known then.
         """
-        try:
-            return {entry.name for entry in os.scandir(self.runs)}
-        except FileNotFoundError:
-            return set()
-        except OSError as error:
-            raise _unread(self.runs, error) from error
+        return set(_names(self.runs))
 
     def ids(self) -> set[str]:
         """The ids of the runs that have a file, sound or not: one look at the folder.
@@ -147,15 +148,27 @@ class Store:
         another run.
 
         With `whole`, every byte is read and the file's digest compared; without, what is read of
-        it is compared with its checksums. Runs without a file are left out.
+        it is compared with its checksums. Runs without a file are left out. Raises `StoreError` if
+        the folder cannot be read.
         """
         wanted = list(ids)
         read = zip(wanted, _core.read_runs(self.runs, wanted, whole), strict=True)
         return {
             run: None if told is None else Told(*told)
             for run, told in read
-            if told is not None or self.file(run).exists()
+            if told is not None or self._is_there(run)
         }
+
+    def _is_there(self, run: str) -> bool:
+        """Whether something has the name of the run's file. Raises `StoreError` if the system
+        refuses to tell."""
+        try:
+            self.file(run).lstat()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise _unread(self.runs, error) from error
+        return True
 
     def measured_again(self, told: Mapping[str, Told | None]) -> dict[str, str | RunError]:
         """The metrics of those runs whose files have them by other definitions than those at hand,
@@ -215,28 +228,105 @@ class Store:
     def plan(self) -> Plan:
         """The plan last run in this folder.
 
-        Raises `StoreError` if the folder holds none, or one of another version.
+        Raises `StoreError` if the folder holds none, or one of another version, and
+        `DamagedPlanError` if it is not one of the plans run here.
         """
         self.check_version()
+        return self.plan_in(self.path / PLAN)
+
+    def plan_files(self) -> list[Path]:
+        """Where there are plans: that of the one last run first, if it is there, then every one run
+        here. Raises `StoreError` if the folder of plans cannot be read.
+        """
+        last = [self.path / PLAN] if os.path.lexists(self.path / PLAN) else []
+        return [*last, *(self.plans / name for name in self.plan_names())]
+
+    def plan_names(self) -> list[str]:
+        """The names of the plans run here. Raises `StoreError` as `plan_files` does."""
+        return [name for name in _names(self.plans) if name.endswith(".json")]
+
+    def plan_in(self, file: Path) -> Plan:
+        """The plan in `file`, one of those of this folder. Raises as `plan_text` does."""
+        return self._told_plan(file)[1]
+
+    def plan_text(self, file: Path) -> bytes:
+        """What the plan in `file`, one of those of this folder, says.
+
+        It is named by the hash of what it says, or, as the one last run, among those that are, or
+        grew from one of these. Raises `StoreError` if it cannot be read, and
+        `DamagedPlanError` if it is not as it was written.
+        """
         try:
-            return Plan.from_json((self.path / PLAN).read_text(encoding="utf-8"))
+            text = disk.read(file)
+        except disk.NotAFileError as error:
+            raise self._damaged_plan(file) from error
         except FileNotFoundError:
             why = "there is no plan.json in it" if self.path.is_dir() else "no such folder"
             raise StoreError(f"{self.path} is not a results folder: {why}") from None
         except OSError as error:
-            raise _unread(self.path, error) from error
-        except (ValueError, LookupError, TypeError) as error:
-            raise StoreError(f"{self.path / PLAN} is damaged; run the study again") from error
+            raise _unread(file, error) from error
+        if not self._is_kept(text) if file.name == PLAN else self.place_of_text(text) != file:
+            raise self._damaged_plan(file)
+        return text
+
+    def damaged_plans(self) -> list[Path]:
+        """The files of the plans that are not as they were written."""
+        damaged = []
+        for file in self.plan_files():
+            try:
+                self.plan_in(file)
+            except DamagedPlanError:
+                damaged.append(file)
+        return damaged
+
+    def _told_plan(self, file: Path) -> tuple[bytes, Plan]:
+        text = self.plan_text(file)
+        try:
+            return text, Plan.from_json(text.decode())
+        except ValueError as error:
+            raise self._damaged_plan(file) from error
+
+    def _is_kept(self, text: bytes) -> bool:
+        """Whether `text` is that of a plan run here, or of one that grew."""
+        names = self.plan_names()
+        if self.place_of_text(text).name in names:
+            return True
+        try:
+            plan = Plan.from_json(text.decode())
+        except ValueError:
+            return False
+        if not (os.path.lexists(self.plans) or os.path.lexists(self.runs)):
+            # It was copied out of its folder, and vouches for its runs itself.
+            return plan.to_json().encode() == text and plan.names_hold
+        first = plan.first
+        return (
+            plan.until is not None
+            and self.place_of(first).name in names
+            and plan.to_json().encode() == text
+            and plan.follows
+        )
+
+    def _damaged_plan(self, file: Path) -> DamagedPlanError:
+        last = self.path / PLAN
+        again = f"`cclab run STUDY.toml --out {self.path}` writes it again"
+        if file == last:
+            return DamagedPlanError(self.path, {file: again})
+        with contextlib.suppress(StoreError):
+            plan = self.plan()
+            if file in (self.place_of(plan), self.place_of(plan.first)):
+                again = f"`cclab run {self.path}` writes it again"
+                return DamagedPlanError(self.path, {file: again})
+        again = f"run its study again with `--out {self.path}`"
+        delete = "or delete it: its runs are then needed by no plan"
+        return DamagedPlanError(self.path, {file: f"{again}, {delete}"})
 
     def check_version(self) -> None:
         """Raises `StoreError` if a cclab with another form of results folders wrote this one."""
-        try:
-            with (self.path / PLAN).open("rb") as stream:
-                form = _SCHEMA.match(stream.read(100))
-        except OSError:
-            return
-        wrote = SCHEMA if form is None else form[1].decode()
-        if wrote != SCHEMA:
+        wrote = _form_of(self.path / PLAN)
+        # A store has plans of one form: else it is a bit of the name of the form that flipped.
+        if wrote != SCHEMA and not any(
+            _form_of(self.plans / name) == SCHEMA for name in self.plan_names()
+        ):
             raise StoreError(
                 f"{self.path} was written by a cclab of another version, with plans of {wrote}; "
                 f"this one has {SCHEMA}: run the study again into another folder, or read this one "
@@ -245,10 +335,14 @@ class Store:
 
     def knows(self, plan: Plan) -> bool:
         """Whether `plan` is the plan last run in this folder, and not kept otherwise."""
-        text, kept = plan.to_json().encode(), self.place_of(plan)
+        text, first = plan.to_json().encode(), plan.first
+        kept = self.place_of(plan)
         try:
-            last = (self.path / PLAN).read_bytes() == text
-            return last and (not kept.exists() or kept.read_bytes() == text)
+            return (
+                disk.read(self.path / PLAN) == text
+                and disk.read(self.place_of(first)) == first.to_json().encode()
+                and (not os.path.lexists(kept) or disk.read(kept) == text)
+            )
         except OSError:
             return False
 
@@ -278,6 +372,23 @@ class Store:
     def _states(self, runs: list[Run], *, contents: bool) -> list[tuple[Run, State]]:
         states = self.states([run.id for run in runs], contents=contents)
         return list(zip(runs, states, strict=True))
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return disk.names(folder)
+    except OSError as error:
+        raise _unread(folder, error) from error
+
+
+def _form_of(plan: Path) -> str:
+    """The form that the plan in a file says to have; this one's if it says none."""
+    try:
+        with disk.opened(plan) as stream:
+            form = _SCHEMA.match(stream.read(100))
+    except OSError:
+        return SCHEMA
+    return SCHEMA if form is None else form[1].decode()
 
 
 def _unread(folder: Path, error: OSError) -> StoreError:

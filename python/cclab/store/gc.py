@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab.errors import StoreError
-from cclab.plan import Plan, companions
+from cclab.plan import companions
 from cclab.store import disk
-from cclab.store.folder import PLAN
+from cclab.store.folder import ENDING
 from cclab.store.planned import unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Set
     from pathlib import Path
 
-    from cclab.plan import Run
+    from cclab.plan import Plan, Run
     from cclab.store.folder import Store
 
     Others = Callable[[Iterable[Run]], Mapping[str, object]]
@@ -34,6 +34,8 @@ class Garbage:
     """Plans of which every run is of other versions."""
     captures: list[str] = field(default_factory=list)
     """Folders of captures without a run: of writers that were killed."""
+    strays: list[str] = field(default_factory=list)
+    """What is no run's file and yet among them."""
     aside: list[str] = field(default_factory=list)
     """Damaged runs that were set aside."""
     bytes: int = 0
@@ -46,18 +48,19 @@ class Garbage:
             "runs": self.runs,
             "plans": self.plans,
             "captures": self.captures,
+            "strays": self.strays,
             "aside": self.aside,
             "bytes": self.bytes,
         }
 
 
 def plans_of(store: Store) -> dict[Path, Plan]:
-    """Every plan of `store` that can be read, by its file."""
-    plans = {}
-    for file in [store.path / PLAN, *sorted(store.plans.glob("*.json"))]:
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            plans[file] = Plan.from_json(file.read_text(encoding="utf-8"))
-    return plans
+    """Every plan of `store`, by its file.
+
+    Raises `StoreError` if one cannot be read, and `DamagedPlanError` if one is not as it was
+    written: what it needs is not known then.
+    """
+    return {file: store.plan_in(file) for file in store.plan_files()}
 
 
 def needed_by(plan: Plan) -> set[str]:
@@ -69,18 +72,12 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
     """What is in `store` that no plan of it needs, or may need when it goes on; changes nothing.
 
     With `others`, which tells runs of other versions: these too, and plans of which no run is left.
-    The plan last run stays. Raises `StoreError` if a plan cannot be read: what it needs is
-    not known.
+    The plan last run stays. Raises `StoreError` if a plan, or a folder of the store, cannot be
+    read: what is needed, or there, is not known.
     """
+    _check_runs(store)
+    last = store.plan().first
     plans = plans_of(store)
-    files = {store.path / PLAN, *store.plans.glob("*.json")}
-    if files != plans.keys():
-        unread = ", ".join(sorted(str(file) for file in files - plans.keys()))
-        raise StoreError(
-            f"{unread} cannot be read: what it needs is not known; run its study again with "
-            f"`--out {store.path}`, or delete the file: its runs are then needed by no plan"
-        )
-    last = plans[store.path / PLAN].first
 
     def other(plan: Plan) -> Set[str]:
         if others is None or plan.first == last:
@@ -99,15 +96,19 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
             needed |= stays
             staying.append(plan)
     started = {plan.first.to_json() for plan in staying if plan.until is not None}
-    if started and store.ids() - needed:
+    captured = set(_names(store.captures))
+    if started and (store.ids() | captured) - needed:
         for plan in unsettled(store):
             if plan.first.to_json() in started:
                 needed |= needed_by(plan) - other(plan)
     rubbish.runs = sorted(store.ids() - needed)
+    rubbish.strays = sorted(n for n in store.names() if not n.endswith(ENDING))
     rubbish.aside = _names(store.aside)
-    rubbish.captures = sorted(set(_names(store.captures)) - store.ids())
+    # A run that is needed is done again, and its captures may be what is left of it.
+    rubbish.captures = sorted(captured - store.ids() - needed)
     going = [
         *(store.file(run) for run in rubbish.runs),
+        *(store.runs / name for name in rubbish.strays),
         *(store.captures / run for run in (*rubbish.runs, *rubbish.captures)),
         *(store.aside / name for name in rubbish.aside),
     ]
@@ -122,6 +123,7 @@ def collect(store: Store, others: Others | None = None) -> Garbage:
     has just saved may be of a plan that was not there a moment ago.
     """
     lock = store.path / "tmp" / "lock"
+    _check_runs(store)  # A writer makes the folder if it is not there.
     with store.writer() as writer, writer.workspace() as scratch, disk.locked(lock):
         _check_alone(store, scratch.parent)
         rubbish = garbage(store, others)
@@ -130,18 +132,30 @@ def collect(store: Store, others: Others | None = None) -> Garbage:
 
 
 def _remove(store: Store, rubbish: Garbage, scratch: Path) -> None:
+    files, captured = scratch / "runs", scratch / "captures"
+    files.mkdir()
+    captured.mkdir()
     for name in rubbish.plans:
         (store.plans / name).unlink(missing_ok=True)
-    for run in rubbish.runs:
+    for place in (*map(store.file, rubbish.runs), *(store.runs / n for n in rubbish.strays)):
         with contextlib.suppress(FileNotFoundError):
-            store.file(run).rename(scratch / store.file(run).name)
+            place.rename(files / place.name)
     disk.sync(store.runs)
     for run in (*rubbish.runs, *rubbish.captures):
         with contextlib.suppress(FileNotFoundError):
-            (store.captures / run).rename(scratch / run)
+            (store.captures / run).rename(captured / run)
     if rubbish.aside:
         store.aside.rename(scratch / "aside")
     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _check_runs(store: Store) -> None:
+    """Raises `StoreError` if the folder of the runs is not there: captures then have none."""
+    if not store.runs.exists():
+        raise StoreError(
+            f"{store.runs} is not there: bring it back, or run the study again with "
+            f"`--out {store.path}`"
+        )
 
 
 def _check_alone(store: Store, corner: Path) -> None:
@@ -163,9 +177,9 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(entry.name for entry in folder.iterdir())
-    except OSError:
-        return []
+        return disk.names(folder)
+    except OSError as error:
+        raise StoreError(f"cannot read {folder}: {disk.reason(error)}") from error
 
 
 def _size(path: Path) -> int:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
-from cclab.plan import Plan
-from cclab.store.folder import ENDING, PLAN
+from cclab.errors import DamagedPlanError
+from cclab.store import made
+from cclab.store.folder import ENDING, INDEX, PLAN
+from cclab.store.gc import needed_by, plans_of
 from cclab.store.index import Index
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from cclab.store.folder import Store
@@ -30,7 +33,10 @@ class Health:
     plans: list[str] = field(default_factory=list)
     """Plans that are not what they are named by, and the last one run if it is not kept."""
     derived: list[str] = field(default_factory=list)
-    """The index, if it is not of these runs; it can be made again."""
+    """The index, if it is not of these runs, and files of the report that are not as they were
+    written; they can be made again."""
+    remedies: list[str] = field(default_factory=list)
+    """What makes the folder whole again, in the order in which it is to be done."""
 
     @property
     def whole(self) -> bool:
@@ -47,6 +53,7 @@ class Health:
             "foreign": self.foreign,
             "plans": self.plans,
             "derived": self.derived,
+            "remedies": self.remedies,
         }
 
 
@@ -73,28 +80,46 @@ def examine(store: Store) -> Health:
             digests[run] = said.sha256
     health.foreign += [name for name in store.names() if not name.endswith(ENDING)]
     health.foreign.sort()
-    health.plans = [file.name for file in torn_plans(store)]
-    health.derived = Index(store).differing(digests)
+    damaged = store.damaged_plans()
+    health.plans = [file.name for file in damaged]
+    index = Index(store).differing(digests)
+    report = made.differing(store.report)
+    health.derived = [*index, *(f"{store.report.name}/{name}" for name in report)]
+    health.remedies = list(_remedies(store, health, damaged))
     return health
 
 
-def torn_plans(store: Store) -> list[Path]:
-    """The plans of `store` that are not as they were written.
-
-    The one last run is kept under its hash as well, unless it still grows by its rule.
-    """
-    kept = sorted(store.plans.glob("*.json"))
-    torn = [file for file in kept if store.place_of_text(file.read_bytes()) != file]
-    last = store.path / PLAN
-    if last.is_file():
-        content = last.read_bytes()
+def _remedies(store: Store, health: Health, damaged: list[Path]) -> Iterator[str]:
+    """What mends what `health` names; nothing else is known of runs as long as a plan is
+    `damaged`."""
+    for file in damaged:
         try:
-            grows = Plan.from_json(content.decode()).until is not None
-        except (ValueError, LookupError, TypeError):
-            return [last, *torn]
-        if kept and not grows and store.place_of_text(content) not in kept:
-            return [last, *torn]
-    return torn
+            store.plan_in(file)
+        except DamagedPlanError as error:
+            yield str(error)
+    bad = {*health.torn, *health.foreign}
+    if bad and damaged:
+        yield f"`cclab store verify {store.path}` then says what mends the runs"
+    elif bad:
+        left = bad
+        for file, plan in plans_of(store).items():
+            mine = left & needed_by(plan.longest)
+            left = left - mine
+            if mine and file.name == PLAN:
+                yield f"`cclab run {store.path}` does {_runs(mine)} again"
+            elif mine:
+                again = f"`cclab run STUDY.toml --out {store.path}` does {_runs(mine)} again"
+                yield f"{again}, with the study {plan.name} as it was for {file}"
+        if left:
+            yield f"`cclab store gc {store.path}` removes {_runs(left)} that no plan needs"
+    if any(name == INDEX for name in health.derived):
+        yield f"`cclab store gc {store.path}` makes the index again"
+    if any(name != INDEX for name in health.derived):
+        yield f"`cclab report {store.path}` makes the report again"
+
+
+def _runs(names: set[str]) -> str:
+    return f"{len(names)} file{'' if len(names) == 1 else 's'}"
 
 
 def is_of(run: str, asked: str) -> bool:
@@ -103,6 +128,6 @@ def is_of(run: str, asked: str) -> bool:
         says = json.loads(asked)
         scenario = json.dumps(says["scenario"])
         name = _core.run_id(scenario, says["seed"], says["backend"], says["version"])
-    except (ValueError, LookupError, TypeError, OverflowError):
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
         return False
     return bool(name == run == says["id"])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from cclab.plan import Plan
 from cclab.plan.deltas import Delta, applied
+from cclab.store import disk
 from cclab.store.folder import PLAN
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.documents.scenario import Scenario
+    from cclab.plan import Plan
     from cclab.store.folder import Store
 
 
@@ -82,19 +82,26 @@ class Planned(msgspec.Struct):
 
 
 def check_is_store(store: Store) -> None:
-    """Raises `StoreError` if the folder holds no plan, or is of another version."""
+    """Raises `StoreError` if the folder holds no plan, or is of another version, and
+    `DamagedPlanError` if what stands in the place of the plan is no file."""
     store.check_version()
     if not (store.path / PLAN).is_file():
         store.plan()
 
 
 def planned(store: Store) -> dict[Path, Planned]:
-    """The plans of `store` that can be read, by where they are, the last one run first, each
-    once."""
+    """The plans of `store`, by where they are, the last one run first, each once.
+
+    Raises `StoreError` if one cannot be read, and `DamagedPlanError` if one is not as it was
+    written.
+    """
     plans = {}
     for text, file in _texts(store).items():
-        with contextlib.suppress(msgspec.DecodeError):
+        try:
             plans[file] = msgspec.json.decode(text, type=Planned)
+        except (msgspec.DecodeError, RecursionError):
+            store.plan_in(file)  # It says how that is mended.
+            raise
     return plans
 
 
@@ -102,10 +109,10 @@ def marks(store: Store) -> list[str]:
     """What tells the plans of `store` from others: the digest of the one last run, and the names of
     those that are kept, which are digests."""
     try:
-        last = hashlib.sha256((store.path / PLAN).read_bytes()).hexdigest()
+        last = hashlib.sha256(disk.read(store.path / PLAN)).hexdigest()
     except OSError:
         last = ""
-    return [last, *sorted(file.name for file in store.plans.glob("*.json"))]
+    return [last, *store.plan_names()]
 
 
 def contents(store: Store) -> dict[str, str]:
@@ -140,22 +147,20 @@ def unsettled(store: Store) -> list[Plan]:
     """
     started: dict[str, Plan] = {}
     settled = set()
-    for text in _texts(store):
-        with contextlib.suppress(ValueError, LookupError, TypeError):
-            # Most plans have no rule, and to read all of a large one takes seconds.
-            if msgspec.json.decode(text, type=Planned).until is not None:
-                plan = Plan.from_json(text.decode())
-                start = plan.first.to_json()
-                started[start] = plan
-                if plan.to_json() != start and store.place_of(plan).exists():
-                    settled.add(start)
+    for file, known in planned(store).items():
+        # Most plans have no rule, and to read all of a large one takes seconds.
+        if known.until is not None:
+            plan = store.plan_in(file)
+            start = plan.first.to_json()
+            started[start] = plan
+            if plan.to_json() != start and store.place_of(plan).exists():
+                settled.add(start)
     return [plan.longest for start, plan in started.items() if start not in settled]
 
 
 def _texts(store: Store) -> dict[bytes, Path]:
     """What the plans of `store` say, the last one run first, and where it says so."""
     texts: dict[bytes, Path] = {}
-    for file in [store.path / PLAN, *sorted(store.plans.glob("*.json"))]:
-        with contextlib.suppress(OSError):
-            texts.setdefault(file.read_bytes(), file)
+    for file in store.plan_files():
+        texts.setdefault(store.plan_text(file), file)
     return texts

@@ -6,8 +6,11 @@ described in docs/trace-schema.md.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import io
 import json
+import os
 import tempfile
 import zipfile
 import zlib
@@ -19,11 +22,11 @@ import numpy as np
 import polars as pl
 
 from cclab import _core
-from cclab.errors import InputError, RunError, StoreError
+from cclab.errors import DamageError, InputError, RunError, StoreError
 from cclab.store import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 TABLES = (
@@ -85,13 +88,42 @@ class Trace:
     def listed_captures(self) -> list[str]:
         """The names of the packet captures that belong to the run. Raises `RunError` if the list is
         damaged, or names what is elsewhere."""
+        return [*self._listed()]
+
+    def check_capture(self, name: str) -> None:
+        """Raises `RunError` if the file `name` is a capture of the run and not as it was written
+        with it, or if the run's file does not tell."""
+        state, listed = self._state(), self._listed()
+        if name in listed:
+            try:
+                with disk.opened(self.captures / name) as stream:
+                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError as error:
+                why = disk.reason(error)
+                raise RunError(f"{self.captures / name}: cannot be read: {why}") from error
+            if digest != listed[name]["sha256"]:
+                raise RunError(f"{self.captures / name} is not as it was written")
+        if state != "sound":
+            raise RunError(f"{self.file}, which vouches for {name}, is {state}")
+
+    def _listed(self) -> dict[str, dict[str, Any]]:
         try:
-            listed: dict[str, str] = json.loads(self.bytes("captures.json"))
+            listed = self._document("captures.json")
         except FileNotFoundError:
-            return []
+            return {}
         if any(PurePath(name).name != name for name in listed):
             raise RunError(f"{self.file}: it lists a capture elsewhere")
-        return [*listed]
+        return listed
+
+    def _document(self, name: str) -> dict[str, Any]:
+        """The member `name`, an object of JSON. Raises as `bytes` does."""
+        try:
+            document = json.loads(self.bytes(name))
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"{self.file}: {name} is no JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise RunError(f"{self.file}: {name} is no object")
+        return document
 
     def text(self, name: str) -> str:
         """As `bytes`, of a text; what is not UTF-8 in it is replaced."""
@@ -104,8 +136,7 @@ class Trace:
     @property
     def summary(self) -> dict[str, Any]:
         """`summary.json`."""
-        summary: dict[str, Any] = json.loads(self.bytes("summary.json"))
-        return summary
+        return self._document("summary.json")
 
     @property
     def end_s(self) -> float:
@@ -175,13 +206,25 @@ class Trace:
         ended = self.table("flows").filter(name=flow)["ended_s"].item()
         return frame if ended is None else frame.filter(pl.col("time_s") <= ended)
 
-    def _opened(self) -> zipfile.ZipFile:
-        try:
-            return zipfile.ZipFile(self.file)
-        except (*_DAMAGED, FileNotFoundError, IsADirectoryError) as error:
-            raise RunError(f"{self.file}: cannot be read: {error}") from error
-        except OSError as error:
-            raise StoreError(f"cannot read {self.file}: {disk.reason(error)}") from error
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[zipfile.ZipFile]:
+        with contextlib.ExitStack() as held:
+            try:
+                stream = held.enter_context(disk.opened(self.file))
+                archive = held.enter_context(zipfile.ZipFile(stream))
+            except (*_DAMAGED, FileNotFoundError, disk.NotAFileError) as error:
+                raise RunError(f"{self.file}: cannot be read: {error}") from error
+            except OSError as error:
+                raise StoreError(f"cannot read {self.file}: {disk.reason(error)}") from error
+            if self._state() == "foreign":
+                raise RunError(f"{self.file}: it is of another run than its name says")
+            yield archive
+
+    def _state(self) -> str:
+        """What is there at a glance, of the file and the captures beside it."""
+        folders = self.file.parent, self.captures.parent
+        [state] = _core.check_runs(*folders, [self.file.stem], False)
+        return state
 
     def _rows(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
         try:
@@ -194,6 +237,20 @@ class Trace:
     def _names(self, owner: str) -> list[str]:
         rows = self._rows(owner, ["name"])
         return [] if rows is None else rows["name"].to_list()
+
+
+def check_origin(capture: Path) -> None:
+    """Raises `DamageError` if the file `capture` is that of a run in a results folder and not as it
+    was written with the run."""
+    place = capture.absolute()
+    run, captures = place.parent, place.parent.parent
+    file = captures.parent / "runs" / f"{run.name}.zip"
+    if captures.name != "captures" or not os.path.lexists(file):
+        return
+    try:
+        Trace(file, run).check_capture(place.name)
+    except RunError as error:
+        raise DamageError(captures.parent, [run.name], str(error)) from error
 
 
 Columns = dict[str, np.ndarray]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import shutil
 import tarfile
 import tempfile
@@ -18,7 +19,7 @@ from cclab.late import late
 from cclab.store import disk
 from cclab.store.folder import PLAN, Store, Told
 from cclab.store.gc import needed_by, plans_of
-from cclab.store.health import is_of, torn_plans
+from cclab.store.health import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,8 +106,9 @@ def bring(source: Path, store: Store) -> Moved:
     """
     with _opened(source) as opened:
         opened.check_version()
-        torn = torn_plans(opened)
-        plans = {file: plan for file, plan in plans_of(opened).items() if file not in torn}
+        torn = opened.damaged_plans()
+        sound = [file for file in opened.plan_files() if file not in torn]
+        plans = {file: opened.plan_in(file) for file in sound}
         if not plans:
             raise InputError(f"{source} is not a results folder: there is no plan in it")
         kept = [(plan, _is_passing(opened, plan)) for plan in plans.values()]
@@ -138,7 +140,8 @@ def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], targe
     """
     new, refused = 0, []
     with target.writer() as writer:
-        mine = plans_of(target).get(target.path / PLAN)
+        # None is of this folder before it is known that its own is sound.
+        mine = target.plan() if os.path.lexists(target.path / PLAN) else None
         last = [] if mine is None else [(mine, _is_passing(target, mine))]
         for plan, passing in [*reversed(plans), *last]:
             writer.save_plan(plan, passing=passing)
@@ -166,11 +169,16 @@ def _put(source: Store, scratch: Path, run: str) -> None:
     """Copies the files of `run` into `scratch`, as far as they are there and can be read."""
     file, captures = source.file(run), source.captures / run
     # Of what is damaged, a part is copied, and refused.
-    with contextlib.suppress(FileNotFoundError, IsADirectoryError, RunError):
-        shutil.copyfile(file, scratch / file.name)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, disk.NotAFileError, RunError):
+        _copy(file, scratch / file.name)
         for name in source.trace(run).listed_captures():
             (scratch / run).mkdir(exist_ok=True)
-            shutil.copyfile(captures / name, scratch / run / name)
+            _copy(captures / name, scratch / run / name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    with disk.opened(source) as stream, target.open("wb") as copy:
+        shutil.copyfileobj(stream, copy)
 
 
 def _sound(folder: Path, runs: list[str]) -> list[str]:

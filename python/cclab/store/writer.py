@@ -49,8 +49,8 @@ class Writer:
         self.store.check_version()
         with self._telling():
             try:
-                self.store.runs.mkdir(parents=True, exist_ok=True)
-                tmp.mkdir(exist_ok=True)
+                _make(self.store.runs)
+                _make(tmp)
                 with disk.locked(tmp / "lock"):
                     _sweep(tmp)
                     corner = Path(tempfile.mkdtemp(prefix="writer-", dir=tmp))
@@ -113,18 +113,27 @@ class Writer:
     def save_plan(self, plan: Plan, *, passing: bool = False) -> None:
         """Replaces the folder's plan by `plan` in one step, and keeps it among all plans.
 
-        A `passing` one, which grows when the sweep goes on, is not kept.
+        Of a `passing` one, which grows when the sweep goes on, what it was at first is kept.
         """
-        text = plan.to_json().encode()
+        kept = plan.first if passing else plan
+        places = {self.store.place_of(kept): kept, self.store.path / PLAN: plan}
         with self._telling():
-            self.store.plans.mkdir(exist_ok=True)
-            kept = [] if passing else [self.store.place_of(plan)]
-            for place in (*kept, self.store.path / PLAN):
+            _make(self.store.plans)
+            for place, saved in places.items():
                 work = self._inside(PLAN)
-                work.write_bytes(text)
+                work.write_bytes(saved.to_json().encode())
                 disk.sync(work)
+                self.make_way(place)
                 work.replace(place)
                 disk.sync(place.parent)
+
+    def make_way(self, place: Path) -> None:
+        """Moves a folder that stands in the place of a file out of the way, into `aside`."""
+        if place.is_dir() and not place.is_symlink():
+            _make(self.store.aside)
+            aside = Path(tempfile.mkdtemp(prefix=f"{place.name}-", dir=self.store.aside))
+            place.rename(aside / place.name)
+            disk.sync(aside)
 
     def set_aside(self, run_id: str) -> None:
         """Moves what is in the place of the run `run_id` out of the way, into `aside`.
@@ -134,7 +143,7 @@ class Writer:
         file, captures = self.store.file(run_id), self.store.captures / run_id
         with self._telling():
             self._forget([run_id])
-            self.store.aside.mkdir(exist_ok=True)
+            _make(self.store.aside)
             place = Path(tempfile.mkdtemp(prefix=f"{run_id}-", dir=self.store.aside))
             moved = [_moved(file, place / file.name), _moved(captures, place / "captures")]
             if not any(moved):
@@ -173,7 +182,7 @@ class Writer:
 
         Of a writer that was killed in between, or is about to go on, the very same may be there.
         """
-        target.parent.mkdir(exist_ok=True)
+        _make(target.parent)
         while True:
             try:
                 work.rename(target)
@@ -203,11 +212,19 @@ class Writer:
         return self._corner / name
 
 
+def _make(folder: Path) -> None:
+    """Makes `folder`, if it is not there. Raises `StoreError` if something else is in its place."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise StoreError(f"{folder} is no folder, as it has to be: move it elsewhere") from error
+
+
 def _moved(source: Path, target: Path) -> bool:
     """Whether there was something at `source`, which is at `target` now."""
     try:
         source.rename(target)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return True
 

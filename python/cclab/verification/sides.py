@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cclab.captures import analyze
+from cclab.captures.capture import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -443,7 +443,7 @@ class Seen:
 def captured(run: Run, point: str) -> Captured:
     """Reads the capture of `run` at `point`. Raises `CaptureError` if the file is no capture."""
     with tempfile.TemporaryDirectory(prefix="cclab-verify-") as folder:
-        capture = analyze(run.trace.capture(point), series=folder)
+        capture = read(run.trace.capture(point), series=folder)
         segments = pl.read_parquet(Path(folder) / "segments.parquet")
     rows = capture.connections.to_dicts()
     called = "bottleneck" if point == run.link_under_study else point

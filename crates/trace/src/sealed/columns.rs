@@ -1,7 +1,6 @@
 //! Columns of the tables in a run's sealed file, as numbers and texts: for whoever reads a few of
 //! thousands of runs.
 
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::panic;
 use std::path::Path;
@@ -14,7 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::{Comment, invalid, member};
+use super::{Comment, invalid, member, opened};
 
 /// A column, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +33,7 @@ pub enum Cells {
 /// If the file cannot be read, is damaged there, is of another run than its name says, or has no such
 /// column.
 pub fn columns(file: &Path, table: &str, wanted: &[String]) -> io::Result<Option<Vec<Cells>>> {
-    let mut opened = File::open(file)?;
+    let mut opened = opened(file)?;
     match Comment::of(&mut opened)? {
         None => return Err(invalid("it is not as it was sealed")),
         Some(comment) if !comment.is_of(file) => return Err(invalid("it is of another run")),

@@ -266,3 +266,63 @@ fn one_and_many_are_flushed_and_a_missing_one_is_an_error() {
     sync(&[] as &[&Path]).expect("none");
     assert!(sync(&[folder.path().join("nowhere")]).is_err());
 }
+
+#[test]
+fn what_is_no_file_is_damage_and_nobody_waits_for_it() {
+    use nix::sys::stat::Mode;
+    use std::os::unix::fs::symlink;
+
+    let folder = sealed(true);
+    let place = folder.path().join("cafe.zip");
+    let capture = folder.path().join("cafe").join(CAPTURE);
+    let makes: [fn(&Path); 5] = [
+        |path| nix::unistd::mkfifo(path, Mode::S_IRWXU).expect("a pipe"),
+        |path| fs::create_dir(path).expect("a folder"),
+        |path| symlink("nowhere", path).expect("a link"),
+        |path| symlink(path, path).expect("a link"),
+        |path| symlink("/dev/zero", path).expect("a link"),
+    ];
+    for (case, make) in makes.iter().enumerate() {
+        for path in [&capture, &place] {
+            let aside = folder.path().join("aside");
+            fs::rename(path, &aside).expect("moved");
+            make(path);
+            assert_eq!(states(folder.path()), [State::Damaged; 2], "{case}");
+            if path == &place {
+                assert_eq!(read(&place, false), None, "{case}");
+                assert!(columns(&place, "flows", &[]).is_err(), "{case}");
+            }
+            match path.is_dir() {
+                true => fs::remove_dir(path).expect("removed"),
+                false => fs::remove_file(path).expect("removed"),
+            }
+            fs::rename(&aside, path).expect("moved");
+        }
+        assert_eq!(states(folder.path()), [State::Sound; 2], "{case}");
+    }
+}
+
+#[test]
+fn members_of_one_name_or_with_names_that_lead_elsewhere_are_damage() {
+    for names in [
+        &["run.json", "flows.parquet"][..],
+        &["run.json", "flows.parquet", "flows.parquet"],
+        &["run.json", "metrics.json"],
+        &["run.json", "../cafe/flows.parquet"],
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = folder.path().join("cafe");
+        fill(&run, false);
+        fs::write(run.join("metrics.json"), "[]").expect("written");
+        let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+        archive(&run, &names, &Captures::new(), "{}", "9").expect("written");
+        let whole = if names.len() == 2 && names[1] == "flows.parquet" {
+            State::Sound
+        } else {
+            State::Damaged
+        };
+        assert_eq!(states(folder.path()), [State::Sound, whole], "{names:?}");
+        let told = read(&folder.path().join("cafe.zip"), true);
+        assert_eq!(told.is_some(), whole == State::Sound, "{names:?}");
+    }
+}

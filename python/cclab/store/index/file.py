@@ -12,6 +12,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from cclab.store import disk
 from cclab.store.folder import digest_of_names
 from cclab.store.index.tables import KEYS, PLAN, Table, common, first_columns
 
@@ -35,7 +36,7 @@ def opened(path: Path) -> sqlite3.Connection | None:
     that another machine replaces meanwhile is nobody's trouble.
     """
     try:
-        content = path.read_bytes()
+        content = disk.read(path)
         end = len(content) - _DIGITS
         if (
             end <= 0
@@ -43,10 +44,12 @@ def opened(path: Path) -> sqlite3.Connection | None:
         ):
             return None
         connection = in_memory(content)
+        # Tables with their keys, and nothing that computes when it is asked.
+        kinds = {kind for (kind,) in connection.execute("SELECT type FROM sqlite_schema")}
         connection.execute("SELECT count(*) FROM about")
     except (OSError, ValueError, sqlite3.Error):
         return None
-    return connection
+    return connection if kinds <= {"table", "index"} else None
 
 
 def in_memory(content: bytes) -> sqlite3.Connection:

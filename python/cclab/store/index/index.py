@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -72,12 +73,13 @@ class Index:
         """
         told = self.store.told(self.store.ids(), whole=True)
         if self.differing({run: one.sha256 for run, one in told.items() if one is not None}):
-            self.path.unlink(missing_ok=True)
-        self.refresh()
+            self._write(None, anew=True)
+        else:
+            self.refresh()
 
     def differing(self, digests: Mapping[str, str]) -> list[str]:
         """The name of the file, if it is there and not of the runs with these digests."""
-        if not self.path.exists():
+        if not os.path.lexists(self.path):
             return []
         current = self._current()
         if current is not None:
@@ -114,21 +116,22 @@ class Index:
         known, ids = file.runs_of(connection), self.store.ids()
         return known <= ids and not any(self._records(ids - known))
 
-    def _write(self, heard: Listener | None) -> None:
+    def _write(self, heard: Listener | None, *, anew: bool = False) -> None:
         lock = self.store.path / "tmp" / "index-lock"
         with self.store.writer() as writer, writer.workspace() as scratch, disk.alone(lock):
-            if self._current() is not None:
+            if self._current() is not None and not anew:
                 return
             work = scratch / self.path.name
-            work.write_bytes(self._made(heard))
+            work.write_bytes(self._made(heard, anew=anew))
             disk.sync(work)
+            writer.make_way(self.path)
             work.replace(self.path)
             disk.sync(self.store.path)
 
-    def _made(self, heard: Listener | None) -> bytes:
-        """The file of the runs in the store; what it has of them already is kept."""
+    def _made(self, heard: Listener | None, *, anew: bool = False) -> bytes:
+        """The file of the runs in the store; what it has of them already is kept, unless `anew`."""
         about, ids = self._about(), self.store.ids()
-        before, lacking = file.opened(self.path), ids
+        before, lacking = None if anew else file.opened(self.path), ids
         if before is not None:
             known, was = file.runs_of(before), dict(before.execute("SELECT * FROM about"))
             alike = all(was.get(key) == about[key] for key in ("form", "metrics"))
@@ -163,7 +166,7 @@ class Index:
             metrics = again.get(run, told.metrics)
             if not isinstance(metrics, str):
                 continue
-            with contextlib.suppress(msgspec.DecodeError):
+            with contextlib.suppress(msgspec.DecodeError, RecursionError):
                 asked = decode(told.asked)
                 if asked.id == run:
                     yield run, asked, told, metrics

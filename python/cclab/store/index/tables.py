@@ -85,7 +85,7 @@ def made_of(runs: Iterable[tuple[str, Asked, Told, str]]) -> dict[str, Table]:
             if levels is None:
                 levels = known[scenario] = columns.of_scenario(decode(scenario))
             measured = columns.of_metrics(decode(metrics))
-        except (LookupError, TypeError, ValueError, AttributeError):
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
             continue  # it says nothing, and so has no row
         record = {
             "run": run,

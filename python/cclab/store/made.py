@@ -1,0 +1,75 @@
+"""What was made of a store, such as its report: of what, and whether it is as it was written.
+
+DIR/report/stamp.json    what the report is of, the digest of each of its files, and its own
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+from cclab.store import disk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_FILE = "stamp.json"
+
+
+def of(out: Path) -> str | None:
+    """What the files in `out` were made of, by its hash; None if nothing tells."""
+    stamp = _read(out)
+    return None if stamp is None else stamp[0]
+
+
+def differing(out: Path) -> list[str]:
+    """The files in `out` that are not as they were written; of what nothing tells, the stamp."""
+    if not os.path.lexists(out):
+        return []
+    if not out.is_dir():
+        return [_FILE]
+    stamp = _read(out)
+    if stamp is None:
+        # Figures that were asked for one by one have none.
+        return [_FILE] if os.path.lexists(out / _FILE) else []
+    return [name for name, digest in stamp[1].items() if _digest(out / name) != digest]
+
+
+def put(out: Path, made_of: str, files: Mapping[str, bytes]) -> None:
+    """Says in `out` that its `files` were made of what has the hash `made_of`."""
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    disk.clear(out / _FILE)
+    (out / _FILE).write_bytes(_text(made_of, digests))
+
+
+def remove(out: Path) -> None:
+    """Makes the files in `out` ones of which nothing tells what they are of."""
+    (out / _FILE).unlink(missing_ok=True)
+
+
+def _read(out: Path) -> tuple[str, dict[str, str]] | None:
+    """What the stamp in `out` says; None if it is not as it was written."""
+    try:
+        content = disk.read(out / _FILE)
+        stamp = json.loads(content)
+        made_of, files = stamp["made_of"], stamp["files"]
+        return (made_of, files) if _text(made_of, files) == content else None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _text(made_of: str, files: Mapping[str, str]) -> bytes:
+    document = {"schema": "cclab-report/2", "made_of": made_of, "files": files}
+    digest = hashlib.sha256(json.dumps(document).encode()).hexdigest()
+    return (json.dumps({**document, "sha256": digest}, indent=1) + "\n").encode()
+
+
+def _digest(file: Path) -> str | None:
+    try:
+        with disk.opened(file) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None

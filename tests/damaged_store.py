@@ -1,0 +1,154 @@
+"""A store to be damaged, who reads it, and what its `verify` says that mends it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cclab
+import damage as befalling
+from cclab import report
+from cclab.comparison.sides import side
+from cclab.errors import CaptureError, InputError, RunError, StoreError
+from cclab.queries import query
+from cclab.store import Store, gc, health, holdings, transfer
+from cclab.store.index import Index
+from cclab.store.trace import Trace
+from damage import files_in, restore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOLD = (StoreError, InputError, RunError, CaptureError)
+"""How a reader says that it cannot go on."""
+
+
+@dataclass
+class Bench:
+    """A store, and what is known of it as it was written."""
+
+    whole: Path
+    """A copy of it that nobody touches."""
+    store: Store
+    studies: dict[str, Path]
+    """The studies that were run there, by what their plans are called."""
+    seen: dict[str, Any] = field(default_factory=dict)
+    """What each reader said of it."""
+
+    def content(self) -> dict[str, bytes]:
+        """What holds what the store is."""
+        return {str(f.relative_to(self.store.path)): f.read_bytes() for f in self.files()}
+
+    def files(self) -> list[Path]:
+        return files_in(self.store.path)
+
+
+def bench_of(place: Path, studies: dict[str, str], only: tuple[str, ...] = ()) -> Bench:
+    """A store of the `studies`, the last of which `only` is done as far as these runs."""
+    files = {}
+    for name, text in studies.items():
+        files[name] = place / f"{name}.toml"
+        files[name].write_text(text)
+        results = cclab.run(files[name], out=place / "store", only=only)
+    report.write(results, place / "store" / "report")
+    store = Store(place / "store")
+    Index(store).refresh()
+    shutil.copytree(store.path, place / "whole", ignore=shutil.ignore_patterns(*befalling.PASSING))
+    restore(place / "whole", store.path)
+    bench = Bench(place / "whole", store, files)
+    bench.seen = {name: read(store) for name, read in READERS.items()}
+    assert health.examine(store) == health.Health(sound=len(store.ids()))
+    return bench
+
+
+def exported_from(store: Store) -> dict[str, bytes]:
+    """The runs that a copy of the store has, by their files."""
+    target = store.path.parent / "exported"
+    try:
+        transfer.export(store, store.ids(), target)
+        return {str(f.relative_to(target)): f.read_bytes() for f in files_in(target)}
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def _rows(store: Store) -> list[Any]:
+    """Each row of the traces, read without a look at anything else."""
+    traces = [Trace(file, store.captures / file.stem) for file in sorted(store.runs.iterdir())]
+    return [trace.table("flow_samples").rows() for trace in traces]
+
+
+def _captured(store: Store) -> list[Any]:
+    captures = sorted(store.captures.glob("*/*"))
+    return [cclab.analyze(file).connections.rows() for file in captures]
+
+
+READERS: dict[str, Callable[[Store], Any]] = {
+    "load": lambda store: cclab.load(store.path).document(),
+    "query": lambda store: query(store.path).rows(),
+    "ls": lambda store: holdings.holdings(store, runs=True).document(runs=True),
+    "compare": lambda store: side(store.path).results.document(),
+    "trace": _rows,
+    "analyze": _captured,
+}
+
+
+def is_noticed(store: Store) -> bool:
+    try:
+        found = health.examine(store)
+    except StoreError:
+        return True
+    return not found.whole or bool(found.derived)
+
+
+def is_refused_or_right(read: Callable[[Store], Any], bench: Bench, name: str) -> bool:
+    try:
+        return bool(read(bench.store) == bench.seen[name])
+    except TOLD:
+        return True
+
+
+def mend(bench: Bench) -> None:
+    """Does what `store verify` says until it has nothing more to say: all is as it was then.
+
+    Where the study of an older plan was run, that is the last one run, until the other is again. A
+    sweep that grows has grown.
+    """
+    for _ in range(6):
+        found = health.examine(bench.store)
+        if found.whole and not found.derived:
+            break
+        assert found.remedies, "nothing is said to mend it"
+        _do(bench, found.remedies[0])
+    assert is_noticed(bench.store) is False, "what is said to mend it does not"
+    before = {str(f.relative_to(bench.whole)): f.read_bytes() for f in files_in(bench.whole)}
+    if "growing" in bench.studies:
+        before = {name: text for name, text in before.items() if name.startswith("runs")}
+    elif (bench.store.path / "plan.json").read_bytes() != before["plan.json"]:
+        cclab.run(bench.studies["last"], out=bench.store.path)
+    content = bench.content()
+    differing = [name for name, text in before.items() if content.get(name) != text]
+    assert not differing, f"not as it was: {differing}"
+
+
+def _do(bench: Bench, remedy: str) -> None:
+    """What a message says that mends the store."""
+    store, out = bench.store, re.escape(str(bench.store.path))
+    if re.search(f"`cclab run {out}`", remedy):
+        cclab.run(store.path)
+    elif re.search(f"`cclab run STUDY.toml --out {out}`", remedy):
+        named = re.search("with the study (.*) as it was", remedy)
+        cclab.run(bench.studies[named[1] if named else [*bench.studies][-1]], out=store.path)
+    elif re.search(f"run its study again with `--out {out}`", remedy):
+        # The other one's plan is the last one run then.
+        for study in bench.studies.values():
+            cclab.run(study, out=store.path)
+    elif re.search(f"`cclab store gc {out}`", remedy):
+        gc.collect(store)
+        Index(store).renew()
+    elif re.search(f"`cclab report {out}`", remedy):
+        report.write(cclab.load(store.path), store.report)
+    else:
+        raise AssertionError(f"a remedy that is none: {remedy}")
