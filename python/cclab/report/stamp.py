@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
     from cclab.measure.results import Results
 
-_FILE = "stamp.json"
+FILE = "stamp.json"
+"""What says it, in the folder of the report."""
 
 
 def current(results: Results, out: Path) -> bool:
     """Whether the report in `out` is of `results` and has every file at its full length."""
     try:
-        stamp = json.loads((out / _FILE).read_bytes())
+        stamp = json.loads((out / FILE).read_bytes())
         return stamp["made_of"] == _made_of(results) and all(
             (out / name).stat().st_size == size for name, size in stamp["files"].items()
         )
@@ -27,15 +28,10 @@ def current(results: Results, out: Path) -> bool:
         return False
 
 
-def put(results: Results, out: Path, sizes: dict[str, int]) -> None:
-    """Says in `out` that its report, of files of these sizes, is of `results`."""
+def text(results: Results, sizes: dict[str, int]) -> bytes:
+    """The content of `FILE` for a report of `results`, of files of these sizes."""
     document = {"schema": "cclab-report/1", "made_of": _made_of(results), "files": sizes}
-    (out / _FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
-def remove(out: Path) -> None:
-    """Makes the report in `out` one to be written again, whatever becomes of its files."""
-    (out / _FILE).unlink(missing_ok=True)
+    return (json.dumps(document, indent=1) + "\n").encode()
 
 
 def _made_of(results: Results) -> str:
