@@ -51,26 +51,33 @@ def files(
     *,
     gone: Iterable[str] = (),
     keep: bool = False,
+    root: Path | None = None,
 ) -> None:
     """Makes files of `contents`, by their paths in `folder`, and removes those that are `gone`.
+
+    Below `root`, or `folder` if that is None or elsewhere, no link to a folder is followed.
 
     When all of them are on the disk, what is `gone` is removed, and then each is renamed into its
     place, in their order. With `keep`, a file that
     is there already stays, and `InputError` says so. Raises `StoreError` if the files cannot be
     written; its message says what of `folder` was changed by then, if anything was.
     """
+    named = root if root is not None and folder.is_relative_to(root) else folder
     staged: dict[Path, Path] = {}
     done = 0
     with contextlib.ExitStack() as undone:
         try:
             for name, content in contents.items():
                 path = folder / name
-                _make(path.parent, folder, undone)
+                _make(path.parent, named, undone)
                 _refuse_folders(path)
                 staged[path] = _staged(path, content, undone)
             _core.sync(list(staged.values()))
-            for name in gone:
-                (folder / name).unlink(missing_ok=True)
+            old = [folder / name for name in gone]
+            for path in old:
+                _refuse_links(path.parent, named)
+            for path in old:
+                path.unlink(missing_ok=True)
             for path, work in staged.items():
                 if keep:
                     _name(work, path)
@@ -221,13 +228,10 @@ def _entries(folder: Path, besides: str = "") -> dict[str, tuple[int, int, int]]
 def _make(inner: Path, folder: Path, undone: contextlib.ExitStack) -> None:
     """Makes `inner`, which is `folder` or in it, with what it lacks above it.
 
-    Raises `NotADirectoryError` for a link below `folder`.
+    Raises as `_refuse_links` does.
     """
-    above = (inner, *inner.parents)
-    for path in above[: above.index(folder)]:
-        if path.is_symlink():
-            raise NotADirectoryError(errno.ENOTDIR, "a link, and no folder", str(path))
-    for path in reversed([path for path in above if not path.exists()]):
+    _refuse_links(inner, folder)
+    for path in reversed([path for path in (inner, *inner.parents) if not path.exists()]):
         path.mkdir(exist_ok=True)
         undone.callback(_remove, path)
 
@@ -236,6 +240,14 @@ def _remove(folder: Path) -> None:
     """Removes `folder`, if nobody has put anything into it."""
     with contextlib.suppress(OSError):
         folder.rmdir()
+
+
+def _refuse_links(inner: Path, folder: Path) -> None:
+    """Raises `NotADirectoryError` for a link on the way from `folder` to `inner`."""
+    above = (inner, *inner.parents)
+    for path in above[: above.index(folder)]:
+        if path.is_symlink():
+            raise NotADirectoryError(errno.ENOTDIR, "a link, and no folder", str(path))
 
 
 def _refuse_folders(path: Path) -> None:

@@ -78,7 +78,9 @@ def write(
     # Without its stamp, a report of which only some files are new is written again.
     gone = [stamp.FILE, *(name for name in every if name not in files)]
     sizes = {name: len(content) for name, content in files.items()}
-    whole.files(out, files | {stamp.FILE: stamp.text(results, sizes)}, gone=gone)
+    whole.files(
+        out, files | {stamp.FILE: stamp.text(results, sizes)}, gone=gone, root=results.store.path
+    )
     return out / PAGE
 
 
@@ -102,7 +104,7 @@ def write_figure(
     words += [word for key, values in asked.where for word in (short_key(key), *values)]
     stem = "-".join(re.sub(r"[^A-Za-z0-9_.+]+", "-", word).strip("-.") for word in words)
     saved = {f"{stem}.{ending}": figures.saved(figure, ending) for ending in formats}
-    whole.files(out, saved)
+    whole.files(out, saved, root=results.store.path)
     return [out / name for name in saved]
 
 

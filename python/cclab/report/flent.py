@@ -67,7 +67,7 @@ def write(results: Results, out: Path) -> list[Path]:
         document = _document(results.plan.name, run, label)
         text = json.dumps(document, indent=1, sort_keys=True).encode()
         files[document["metadata"]["DATA_FILENAME"]] = gzip.compress(text, mtime=0)
-    whole.files(out, files)
+    whole.files(out, files, root=results.store.path)
     return [out / name for name in files]
 
 
@@ -197,6 +197,9 @@ def _flows(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _Se
     series = {}
     for flow, name in names.items():
         own = frame.filter(flow=flow).sort("time_s")
+        if own.is_empty():  # a program that sent nothing by TCP and by UDP
+            series[name] = _Series(_MEGABITS, [None] * len(steps), [])
+            continue
         when, received = own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
         bits = np.interp(steps, when, received) * 8e-6
         rates = np.diff(bits, prepend=bits[0]) / STEP_S
