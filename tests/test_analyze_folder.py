@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from scapy.layers.inet import TCP
+from scapy.utils import wrpcap
 
 import cclab
 from browser import in_browser
 from captured import two_flows
 from cclab.captures.series import ACROSS, SERIES
 from cclab.captures.series.figures import FIGURES
-from cclab.cli.exits import DONE, WRONG_INPUT
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
 from conftest import ROOT, files_of
+from test_analyze_flows import packets
+from test_sweep_faults import PRIVATE
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Cli
+
+    Analyze = Callable[..., subprocess.CompletedProcess[str]]
 
 OF_A_DIRECTION = {f"a2b_{kind.name}.svg" for kind in FIGURES}
 ALWAYS = {
@@ -35,6 +47,23 @@ ALWAYS = {
     "segments.parquet",
     "share.svg",
 }
+
+
+@pytest.fixture
+def analyze(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Analyze:
+    """Runs `cclab analyze` with arguments in an empty folder, in this process."""
+
+    def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(cwd)
+        words = ["analyze", *map(str, arguments)]
+        capsys.readouterr()
+        code = invoke(words)
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, told.out, told.err)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +81,9 @@ def test_the_folder_holds_what_the_page_of_documentation_says(
     files = files_of(out)
     assert set(files) == ALWAYS | OF_A_DIRECTION
     assert json.loads(told.stdout) == json.loads(files["analysis.json"])
-    assert json.loads(files["contents.json"])["files"] == sorted(set(files) - {"contents.json"})
+    digests = {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
+    del digests["contents.json"]
+    assert json.loads(files["contents.json"])["files"] == digests
     analyzed = cclab.analyze(capture)
     assert pl.read_parquet(out / "connections.parquet").equals(analyzed.connections)
     segments = pl.read_parquet(out / "segments.parquet")
@@ -107,8 +138,6 @@ def test_what_was_left_out_is_said(
     cli: Cli, capture: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:  # fmt: skip
-    from cclab.cli.main import invoke
-
     monkeypatch.setattr("cclab.captures.series.folder.MOST_CONNECTIONS", 1)
     assert invoke(["analyze", str(capture), "--out", str(tmp_path / "out")]) == DONE
     assert "series of the 1 connections with the most data; 1 other carried data too" in (
@@ -122,8 +151,8 @@ def test_what_was_left_out_is_said(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--out", "mine"], "mine/index.html would be overwritten, and no analysis wrote it"),
-        (["--out", "mine/index.html"], "cannot use mine/index.html: File exists"),
+        (["--out", "mine"], "mine is not empty, and no analysis wrote what is in it"),
+        (["--out", "mine/index.html"], "mine/index.html is no folder"),
         (["--out", "new", "--connection", "9"], "no connection 9 in the capture; they are 1 to 2"),
         (["--out", "new", "--connection", "0"], "--connection 0: at least 1"),
         (["--connection", "1"], "--connection chooses what is written: give --out DIR too"),
@@ -258,41 +287,201 @@ def test_a_capture_without_connections_has_a_page_too(tmp_path: Path) -> None:
     assert "Zoom in" not in after
 
 
-@pytest.mark.parametrize("name", ["../victim", "/victim", "a/victim", ".."])
-def test_a_list_of_files_that_leads_out_of_the_folder_is_refused(
-    cli: Cli, capture: Path, tmp_path: Path, name: str
+@pytest.mark.parametrize("name", ["../victim", "/victim", "a/victim", "..", "thesis.tex"])
+def test_a_list_of_files_that_no_analysis_wrote_loses_nobody_a_file(
+    analyze: Analyze, capture: Path, tmp_path: Path, name: str
 ) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine")
     own = tmp_path / "own"
     own.mkdir()
-    (own / "contents.json").write_text(json.dumps({"files": [name]}))
-    refused = cli("analyze", capture, "--out", own)
-    assert refused.returncode == WRONG_INPUT
-    assert "contents.json is no list of files that an analysis wrote" in refused.stderr
-    assert victim.read_text() == "mine"
+    (own / "thesis.tex").write_text("years")
+    for document in (
+        {"files": [name]},
+        {"schema": "cclab-analyze-folder/1", "files": [name]},
+        {"schema": "cclab-analyze-folder/2", "files": {name: "0"}},
+    ):
+        (own / "contents.json").write_text(json.dumps(document))
+        before = files_of(tmp_path)
+        refused = analyze(capture, "--out", own)
+        assert refused.returncode == WRONG_INPUT
+        assert "choose another --out" in refused.stderr
+        assert files_of(tmp_path) == before
 
 
-def test_a_link_in_the_place_of_a_file_is_not_followed(
-    cli: Cli, capture: Path, tmp_path: Path
+def planted(own: Path, victim: Path) -> None:
+    """Links from every name that an analysis writes, or wrote once on the way there."""
+    names = [*ALWAYS, *OF_A_DIRECTION, "share.csv", "a2b_tsg.xpl"]
+    for number, name in enumerate([*names, *(f"{name}.part" for name in names)]):
+        if number % 2:
+            (own / name).symlink_to(victim)
+        else:
+            (own / name).hardlink_to(victim)
+
+
+def test_planted_links_change_no_file_that_they_lead_to(
+    analyze: Analyze, capture: Path, tmp_path: Path
 ) -> None:
-    own = tmp_path / "own"
-    assert cli("analyze", capture, "--out", own).returncode == DONE
     victim = tmp_path / "victim"
     victim.write_text("mine")
-    (own / "index.html").unlink()
-    (own / "index.html").symlink_to(victim)
-    assert cli("analyze", capture, "--out", own).returncode == DONE
-    assert victim.read_text() == "mine"
+    (tmp_path / "out").mkdir()
+    planted(tmp_path / "out", victim)
+    before = files_of(tmp_path)
+    refused = analyze(capture, "--out", "out", "--xplot", "--series", "csv")
+    assert refused.returncode == WRONG_INPUT
+    assert "out is not empty, and no analysis wrote what is in it" in refused.stderr
+    assert files_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["index.html", "contents.json", "segments.parquet.part"])
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_link_in_an_earlier_analysis_changes_no_file_that_it_leads_to(
+    analyze: Analyze, capture: Path, tmp_path: Path, name: str, hard: bool
+) -> None:
+    own, victim = tmp_path / "own", tmp_path / "victim"
+    assert analyze(capture, "--out", own).returncode == DONE
+    victim.write_bytes((own / "contents.json").read_bytes())
+    (own / name).unlink(missing_ok=True)
+    if hard:
+        (own / name).hardlink_to(victim)
+    else:
+        (own / name).symlink_to(victim)
+    before = files_of(tmp_path)
+    told = analyze(capture, "--out", own, "--connection", "1")
+    if (hard, name) == (True, "contents.json"):
+        # It holds what the analysis wrote: the folder is replaced, and the other name stays.
+        assert told.returncode == DONE, told.stderr
+        assert set(files_of(own)) == ALWAYS | OF_A_DIRECTION
+        assert victim.read_bytes() == before["victim"]
+        return
+    assert told.returncode == WRONG_INPUT
+    assert "choose another --out" in told.stderr
+    assert files_of(tmp_path) == before
+
+
+def test_what_people_put_into_an_analysis_is_not_lost(
+    analyze: Analyze, capture: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    assert analyze(capture, "--out", own).returncode == DONE
+    whole = files_of(own)
+    (own / "notes.txt").write_text("mine")
+    refused = analyze(capture, "--out", own)
+    assert refused.returncode == WRONG_INPUT
+    assert "own/notes.txt would be lost, and no analysis wrote it" in refused.stderr
+    assert files_of(own) == whole | {"notes.txt": b"mine"}
+    (own / "notes.txt").unlink()
+    (own / "share.svg").write_text("<svg>with my own title</svg>")
+    refused = analyze(capture, "--out", own)
+    assert refused.returncode == WRONG_INPUT
+    assert "own/share.svg is not as an analysis wrote it, and would be lost" in refused.stderr
+    assert (own / "share.svg").read_text() == "<svg>with my own title</svg>"
+    # What is lacking loses nobody anything.
+    (own / "share.svg").unlink()
+    assert analyze(capture, "--out", own).returncode == DONE
+    assert files_of(own) == whole
+
+
+def test_the_folder_that_one_is_in_can_be_filled_twice(
+    analyze: Analyze, capture: Path, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    place = here.stat().st_ino
+    for formats in ("--xplot", "--json"):
+        assert analyze(capture, "--out", ".", formats, cwd=here).returncode == DONE
+        assert here.stat().st_ino == place
+        assert {path.name for path in tmp_path.iterdir()} == {"here"}
+    assert set(files_of(here)) == ALWAYS | {
+        f"{name}_{kind.name}.svg" for name in ("a2b", "c2d") for kind in FIGURES
+    }
+
+
+def test_a_full_disk_is_told_and_the_next_try_with_room_succeeds(
+    capture: Path, tmp_path: Path
+) -> None:
+    """The disk has room for one analysis, and not for another beside it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    words = [sys.executable, "-m", "cclab", "analyze", str(capture), "--out", f"{disk}/out"]
+    script = (
+        f"mount -t tmpfs -o size=200k tmpfs {disk} || exit 99\n"
+        '"$@" >&2; echo "first: $?" >&2; ls -A "$0" >&2\n'
+        f"mount -o remount,size=16M {disk} || exit 99\n"
+        '"$@" >&2 || exit 98; ls -A "$0" >&2\n'
+        f"cp -r {disk}/out {tmp_path}/copy; dd if=/dev/zero of={disk}/full bs=64k 2>/dev/null\n"
+        '"$@" --xplot >&2; echo "third: $?" >&2; ls -A "$0" >&2\n'
+        f"diff -r {disk}/out {tmp_path}/copy >&2 || exit 97\n"
+        f"rm {disk}/full\n"
+        '"$@" --xplot >&2 || exit 96\n'
+        f"ls {disk}/out/a2b_tsg.xpl >&2\n"
+    )
+    done = subprocess.run(
+        [*PRIVATE, "sh", "-c", script, str(disk), *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == DONE, done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(told) == 2
+    for line in told:
+        assert line.startswith(f"error: cannot write {disk}/out: ")
+        assert "No space left on device" in line
+        assert line.endswith("; nothing there was changed")
+    assert f"first: {RUN_FAILED}\nwritten" in done.stderr
+    assert f"third: {RUN_FAILED}\nfull\nout\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+INTERVALS = {
+    ("0.5s", "100s"): DONE,
+    ("0.50000001s", "0.50000002s"): DONE,
+    ("1s", "0.5s"): WRONG_INPUT,
+    ("1s", "1s"): WRONG_INPUT,
+    ("100s", "200s"): WRONG_INPUT,
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--xplot",), ("--xplot", "--series", "csv", "--csv")])
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+def test_an_interval_is_analyzed_into_a_folder_in_every_form(
+    analyze: Analyze, capture: Path, tmp_path: Path, kind: str, options: tuple[str, ...]
+) -> None:
+    if kind == "udp":
+        capture = tmp_path / "udp.pcap"
+        wrpcap(str(capture), [p for p in packets() if TCP not in p], linktype=101)
+    for interval, code in INTERVALS.items():
+        # Without --out, two of them tell: all others end in the same way.
+        unnamed = [()] if interval in (("0.5s", "100s"), ("100s", "200s")) else []
+        for out in [("--out", "out"), *unnamed]:
+            asked = (*options, *out, "--json") if "--csv" not in options else (*options, *out)
+            before = files_of(tmp_path)
+            told = analyze(capture, "--interval", *interval, *asked)
+            assert told.returncode == code, (interval, told.stderr)
+            assert "Traceback" not in told.stderr
+            if code == WRONG_INPUT:
+                assert told.stdout == ""
+                assert files_of(tmp_path) == before
+                continue
+            folder = tmp_path / (out[1] if out else f"{capture.name}.analysis")
+            if not out and not options:
+                assert not folder.exists()
+                continue
+            document = json.loads((folder / "analysis.json").read_text())
+            began, ended = document["together"]["asked"]["from_s"], float(interval[1][:-1])
+            assert began == float(interval[0][:-1]) < ended
+            assert ("--xplot" in options) == bool(list(folder.glob("*.xpl")))
 
 
 def test_a_file_that_is_no_capture_leaves_an_earlier_analysis_whole(
-    cli: Cli, capture: Path, tmp_path: Path
+    analyze: Analyze, capture: Path, tmp_path: Path
 ) -> None:
     own = tmp_path / "own"
-    assert cli("analyze", capture, "--out", own).returncode == DONE
+    assert analyze(capture, "--out", own).returncode == DONE
     before = (own / "segments.parquet").read_bytes()
     (tmp_path / "text").write_text("no capture")
-    assert cli("analyze", "text", "--out", own).returncode == WRONG_INPUT
+    assert analyze("text", "--out", own).returncode == WRONG_INPUT
     assert (own / "segments.parquet").read_bytes() == before
     assert not list(own.glob("*.part"))

@@ -8,7 +8,8 @@ from matplotlib.collections import PolyCollection
 from cclab.drawing import thin
 from cclab.drawing.marks import band, whisker
 from cclab.drawing.sheet import alone, folded, sheet
-from cclab.drawing.ticks import spanned
+from cclab.drawing.style import Drawing, styled, svg
+from cclab.drawing.ticks import finished, labels, logged, spanned
 from cclab.measure.stats import Estimate
 
 
@@ -88,3 +89,25 @@ def test_the_extremes_of_a_long_curve_stay() -> None:
     assert {31_415.0, 65_358.0} <= set(kept_x)
     assert (kept_y.min(), kept_y.max()) == (-2.0, 7.0)
     assert (kept_x[0], kept_x[-1]) == (0.0, 99_999.0)
+
+
+def test_dollars_in_names_are_dollars_and_no_figure_sets_mathematics() -> None:
+    """`kill -SEGV $$` in a swept command ended the report; `$a$` would have been slanted."""
+
+    def draw() -> Drawing:
+        made = sheet((4, 3), 1, 1)
+        [axes] = made.panels
+        axes.set_title("kill -SEGV $$, then $a_b$")
+        axes.plot([1, 2], [1e-5, 10.0])
+        logged(axes.yaxis)
+        return made.figure
+
+    figure = finished(draw)
+    assert figure is not None
+    assert svg(figure).startswith(b"<?xml")
+    with styled():
+        [axes] = figure.axes
+        figure.draw_without_rendering()
+        shown = [label.get_text() for label in labels(axes.yaxis)]
+    assert len(shown) >= 2
+    assert all(float(text.replace("\N{MINUS SIGN}", "-")) > 0 for text in shown)

@@ -86,7 +86,7 @@ def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
     done = cli("new", "variant", "soft", "--language", "c", "--out", str(file))
     assert (done.returncode, done.stderr) == (
         WRONG_INPUT,
-        f"error: {file} is no folder, or has one of these files by now\n",
+        f"error: {file} is no folder: name another one by --out\n",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,13 @@ import cclab
 from cclab import reproduction
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
+from cclab.errors import StoreError
 from cclab.measure.stats import estimate
 from cclab.reproduction import expressions, judge, page, printed
 from cclab.reproduction.judge import evaluated
 from cclab.reproduction.printed import Cell
 from cclab.reproduction.schema import Column
-from conftest import STUDY
+from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
     from cclab.reproduction import Reproduced
@@ -317,6 +319,26 @@ def test_the_pages_hold_everything_and_load_nothing(done: Reproduced, tmp_path: 
     assert rows[1].startswith("reno,5.0,")
     figures = sorted(file.name for file in (tmp_path / "pair" / "figures").iterdir())
     assert figures == ["bars-sim.svg", "flight-sim.svg"]
+
+
+def test_the_pages_follow_no_link(done: Reproduced, tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim", tmp_path / "out"
+    victim.mkdir()
+    (victim / "mine.svg").write_text("mine")
+    folder = page.write(done, out).parent
+    before = files_of(out)
+    for name in ("index.html", f"{folder.name}/index.html", f"{folder.name}/figures/bars-sim.svg"):
+        (out / name).unlink()
+        (out / name).symlink_to(victim / "mine.svg")
+    page.write(done, out)
+    assert files_of(victim) == {"mine.svg": b"mine"}
+    assert files_of(out) == before
+    # What a figures folder leads to was emptied.
+    shutil.rmtree(folder / "figures")
+    (folder / "figures").symlink_to(victim)
+    with pytest.raises(StoreError, match="figures: a link, and no folder; nothing there was"):
+        page.write(done, out)
+    assert files_of(victim) == {"mine.svg": b"mine"}
 
 
 def test_the_command_prints_verdicts(

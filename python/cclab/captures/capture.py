@@ -6,6 +6,7 @@ docs/analyze.md.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,12 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core
-from cclab.errors import InputError
+from cclab import _core, whole
+from cclab.errors import InputError, RunError
 from cclab.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
 
@@ -231,9 +232,12 @@ class Capture:
 
         `connections` are those whose series are in it (the five with the most data if None);
         `formats`, of "csv", "parquet" and "xplot", are what series are written as beside the
-        figures. Raises `InputError` if a file of somebody else would be overwritten.
+        figures. Raises `InputError` if `out` holds anything that no analysis wrote, and
+        `StoreError` if it cannot be written: it is as it was then.
         """
-        return folders.fill(folders.Folder(Path(out)), self, title, connections, formats)
+        with folders.folder(Path(out)) as place:
+            folders.fill(place, self, title, connections, formats)
+        return Path(out) / folders.PAGE
 
 
 def analyze(
@@ -249,8 +253,9 @@ def analyze(
     idle longest are not shown. `interval` is one in seconds since the first packet:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
     need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
-    no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
-    Raises `DamageError` if it is that of a run in a results folder and not as it was written.
+    no capture or cannot be read, and `StoreError` or `RunError` if `series` cannot be written;
+    what cannot be read of one that is begun is among its `problems`. Raises `DamageError` if it is
+    that of a run in a results folder and not as it was written.
     """
     if os.fspath(path) != "-":
         stored.check_origin(Path(path))
@@ -278,12 +283,6 @@ def read(
                 f"interval is {from_s} to {to_s}; it begins at 0 or later and ends after that"
             )
         nanoseconds = (round(from_s * 1e9), round(to_s * 1e9))
-    kept = None if series is None else Path(series)
-    if kept is not None:
-        try:
-            kept.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{kept}: {error.strerror}") from error
     file = os.fspath(path)
 
     def again(folder: Path) -> object:
@@ -291,12 +290,25 @@ def read(
             raise InputError("standard input is read once: series=FOLDER keeps its segments")
         return _core.analyze(file, max_connections, nanoseconds, folder)
 
-    told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, series)
-    head = json.loads(told)
-    if interval is not None and head["packets"] and head["together"]["asked"] is None:
-        raise InputError(
-            f"interval begins at {interval[0]} s, and the capture ends at {head['lasted_s']:.3f} s"
-        )
+    with contextlib.nullcontext() if series is None else _kept(Path(series)) as place:
+        told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, place)
+        head = json.loads(told)
+        if interval is not None and head["packets"] and head["together"]["asked"] is None:
+            raise InputError(
+                f"interval begins at {interval[0]} s, and the capture ends at "
+                f"{head['lasted_s']:.3f} s"
+            )
     return Capture(
         head, connections, conversations, again, None if series is None else Path(series)
     )
+
+
+@contextlib.contextmanager
+def _kept(series: Path) -> Iterator[Path]:
+    """A folder for the tables of packets, which are in `series` afterwards, or none of them."""
+    with whole.into(series) as place:
+        try:
+            yield place
+        except RunError as error:
+            why = str(error).removeprefix(f"{place}/")
+            raise RunError(f"cannot write {series}: {why}; nothing there was changed") from error

@@ -183,16 +183,12 @@ def _written(
 ) -> Capture:
     """Analyses `file`, writes all of it, and says where."""
     name = _name(file)
-    folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))
-    try:
-        with Display(_doing(file)):
-            capture = bounds.analyze(file, series=folder.path)
-            page = folders.fill(folder, capture, name, connections, formats)
-    except BaseException:
-        folder.abandon()
-        raise
+    folder = out or Path(f"{name.replace(' ', '-')}.analysis")
+    with folders.folder(folder) as place, Display(_doing(file)):
+        capture = bounds.analyze(file, series=place)
+        folders.fill(place, capture, name, connections, formats)
     chosen = "" if out else "; --out DIR chooses another folder"
-    note(f"written: {page}, and tables and figures beside it{chosen}")
+    note(f"written: {folder / folders.PAGE}, and tables and figures beside it{chosen}")
     left = capture.tables.with_data - folders.MOST_CONNECTIONS
     if not connections and left > 0:
         note(

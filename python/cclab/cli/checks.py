@@ -89,7 +89,9 @@ def _confinement() -> Check:
         case host.Lack(what, remedy):
             return Check(name, False, False, what, remedy)
         case form:
-            return Check(name, True, False, f"guests write to their runs alone (Landlock {form})", "")
+            return Check(
+                name, True, False, f"guests write to their runs alone (Landlock {form})", ""
+            )
 
 
 def _agent() -> Check:

@@ -10,13 +10,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import sweep, units
+from cclab import sweep, units, whole
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.comparison import sides
-from cclab.errors import InputError, StoreError
+from cclab.errors import InputError
 from cclab.late import late
 from cclab.plan import in_words
 
@@ -172,10 +172,7 @@ def _check_figure(file: Path | None) -> None:
 def _write(compared: Comparison, file: Path) -> None:
     """The figure into its file."""
     drawn = style.saved(compared.figure(), file.suffix.lower().removeprefix("."))
-    try:
-        file.write_bytes(drawn)
-    except OSError as error:
-        raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
+    whole.file(file, drawn)
     note(f"figure: {file}")
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cclab import _core, starts
+from cclab import _core, starts, whole
 from cclab.cli.console import tell
-from cclab.errors import InputError, RunError
+from cclab.errors import InputError
 
 _LONGEST = 15
 """Characters of a variant's name: the kernel's `TCP_CA_NAME_MAX` with the closing zero."""
@@ -71,18 +72,12 @@ def _check(name: str, language: str) -> None:
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
     """Writes `texts` into `folder`. Raises `InputError` if one of the files is there."""
-    there = [name for name in texts if (folder / name).exists()]
+    there = [name for name in texts if os.path.lexists(folder / name)]
     if there:
         raise InputError(
             f"{folder} has {' and '.join(there)} already, which stays: name another folder by --out"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            # Whoever wrote the file meanwhile keeps it.
-            with (folder / name).open("x", encoding="utf-8") as file:
-                file.write(text)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{folder} is no folder, or has one of these files by now") from None
-    except OSError as error:
-        raise RunError(f"cannot write to {folder}: {error.strerror or error}") from error
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is no folder: name another one by --out")
+    # Whoever wrote one of the files meanwhile keeps it.
+    whole.files(folder, {name: text.encode() for name, text in texts.items()}, keep=True)

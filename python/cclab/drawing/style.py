@@ -52,6 +52,8 @@ _RC: dict[str, Any] = {
     "legend.handlelength": 2.6,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
+    # Names and commands of a study are texts, whatever `$` there is in them.
+    "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "cclab",
     "pdf.fonttype": 42,

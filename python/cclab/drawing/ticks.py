@@ -6,7 +6,14 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+)
 
 from cclab.drawing.style import styled
 
@@ -67,6 +74,15 @@ def logarithmic(axis: Axis, at: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
     axis.set_major_locator(LogLocator(subs=at))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def logged(axis: Axis) -> None:
+    """Gives an axis a logarithmic scale with matplotlib's own ticks, their numbers as plain text:
+    no figure sets text as mathematics."""
+    axes = axis.axes
+    (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("log")
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
 
 
 def spanned(axis: Axis, least: float, most: float, factor: float) -> None:

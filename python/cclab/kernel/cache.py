@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cclab import whole
 from cclab.errors import InputError
 from cclab.kernel.recipe import Recipe
 from cclab.kernel.source import SERIES
@@ -174,9 +175,7 @@ def call(key: str, name: str) -> bool:
     if build is None:
         return False
     document = {**build, "names": {**build["names"], name: time.time_ns()}}
-    work = entry / f"build.json.{os.getpid()}"
-    work.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    work.replace(entry / "build.json")
+    whole.file(entry / "build.json", (json.dumps(document, indent=1) + "\n").encode())
     return True
 
 

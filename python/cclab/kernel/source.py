@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from cclab import whole
 from cclab.errors import InputError
 from cclab.kernel import programs
 from cclab.kernel.workshop import StepError
@@ -194,13 +195,7 @@ def _known(cache: Path) -> dict[str, object]:
 def _remember(cache: Path, known: dict[str, object]) -> None:
     """Keeps the hashes; if that fails, the next build reads the file again."""
     with contextlib.suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
-        work = cache / f"{_TARBALLS}.{os.getpid()}"
-        try:
-            work.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-            work.replace(cache / _TARBALLS)
-        finally:
-            work.unlink(missing_ok=True)
+        whole.file(cache / _TARBALLS, (json.dumps(known, indent=1) + "\n").encode())
 
 
 def _reason(error: OSError) -> str:

@@ -87,7 +87,8 @@ class Workshop:
         with contextlib.ExitStack() as held:
             tmp = self._cache / "tmp"
             tmp.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self._cache / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._lock = os.open(self._cache / "lock", flags, 0o644)
             held.callback(os.close, self._lock)
             self._take_lock()
             for left in tmp.iterdir():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cclab import whole
 from cclab.errors import InputError
 from cclab.learn.action import LEAST_BPS, LEAST_SEGMENTS, ROOM, RateAction, WindowAction
 from cclab.learn.observation import BOUND, FEATURES
@@ -95,7 +96,7 @@ def save_policy(
     `layers` are weights (outputs x inputs) and biases; between layers stands tanh, and the one
     output is bounded to -1..1. `history` and `action` are those of the environment
     (`RateAction()`), whose interval was one round trip. Raises `InputError` for shapes that do not
-    fit, and for numbers that are not finite.
+    fit, and for numbers that are not finite, and `StoreError` if the file cannot be written.
     """
     file = Path(path)
     if not file.stem.isidentifier() or file.suffix != ".py":
@@ -130,5 +131,5 @@ def save_policy(
         what="bytes a second" if paces else "segments",
         obey=obey,
     )
-    file.write_text(text, encoding="utf-8")
+    whole.file(file, text.encode())
     return file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,3 +57,16 @@ class Point:
     short_label: str
     """The values alone."""
     runs: list[Measured]
+
+    @cached_property
+    def flows(self) -> list[dict[str, Any]]:
+        """The metrics of each flow in the first run that has traffic of it.
+
+        A program may send something in one run and nothing in another: what the flow is, such as
+        its variant, is known of the former. Where no run has any, they are those of the first.
+        """
+        of_runs = [run.metrics["flows"] for run in self.runs]
+        return [
+            next((flow for flow in of_flow if flow["cc"] or flow["transport"]), of_flow[0])
+            for of_flow in zip(*of_runs, strict=True)
+        ]

@@ -273,7 +273,7 @@ def _summary(point: Point, estimated: dict[Key, Estimate | None]) -> PointSummar
                 direction=flow["direction"],
                 warm=warm,
             )
-            for index, flow in enumerate(first["flows"])
+            for index, flow in enumerate(point.flows)
         ],
         groups=grouped.summaries(runs, of_groups, warm=warm),
         bottleneck={name: estimated["bottleneck", name] for name in BOTTLENECK_METRICS},

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cclab.errors import InputError, StoreError
+from cclab import whole
+from cclab.errors import InputError
 from cclab.late import late
 from cclab.plan import short_key
 from cclab.report import stamp, tables
-from cclab.store import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,20 +74,12 @@ def write(
         EXPLORE: explored.encode(),
         PAGE: page.html(results, drawn).encode(),
     }
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        stamp.remove(out)
-        for kind in figures.FIGURES:
-            for ending in figures.FORMATS:
-                if f"{kind.name}.{ending}" not in files:
-                    (out / f"{kind.name}.{ending}").unlink(missing_ok=True)
-        for name, content in files.items():
-            disk.clear(out / name)
-            (out / name).write_bytes(content)
-        stamp.put(results, out, files)
-    except OSError as error:
-        place = error.filename or out
-        raise StoreError(f"cannot write the report to {place}: {error.strerror}") from error
+    every = (f"{kind.name}.{ending}" for kind in figures.FIGURES for ending in figures.FORMATS)
+    # Without its stamp, a report of which only some files are new is written again.
+    gone = [stamp.FILE, *(name for name in every if name not in files)]
+    whole.files(
+        out, files | {stamp.FILE: stamp.text(results, files)}, gone=gone, root=results.store.path
+    )
     return out / PAGE
 
 
@@ -110,14 +102,9 @@ def write_figure(
     words = [name, *asked.metrics, *map(short_key, asked.axes)]
     words += [word for key, values in asked.where for word in (short_key(key), *values)]
     stem = "-".join(re.sub(r"[^A-Za-z0-9_.+]+", "-", word).strip("-.") for word in words)
-    paths = [out / f"{stem}.{ending}" for ending in formats]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for path, ending in zip(paths, formats, strict=True):
-            path.write_bytes(figures.saved(figure, ending))
-    except OSError as error:
-        raise StoreError(f"cannot write the figure to {out}: {error.strerror}") from error
-    return paths
+    saved = {f"{stem}.{ending}": figures.saved(figure, ending) for ending in formats}
+    whole.files(out, saved, root=results.store.path)
+    return [out / name for name in saved]
 
 
 def check(names: Sequence[str] = (), formats: Sequence[str] = (), set: Sequence[str] = ()) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import _core
-from cclab.errors import InputError, StoreError
+from cclab import _core, whole
+from cclab.errors import InputError
 from cclab.plan import ready
 from cclab.plan.study import Study
 from cclab.report.quantities import stem
@@ -58,22 +58,17 @@ def write(results: Results, out: Path) -> list[Path]:
     """Writes a data file of each run of `results` into the folder `out`, and gives their paths.
 
     Equal results give equal bytes. Raises `InputError` if a run recorded no samples of its flows or
-    has nothing that Flent has series of, and `StoreError` if a file cannot be written.
+    has nothing that Flent has series of, and `StoreError` if the files cannot be written.
     """
-    paths = []
+    files = {}
     measured = [(run, point) for point in results.points for run in point.runs]
     for run, point in measured:
         label = point.short_label if point.params else ""
         document = _document(results.plan.name, run, label)
-        path = out / document["metadata"]["DATA_FILENAME"]
         text = json.dumps(document, indent=1, sort_keys=True).encode()
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(gzip.compress(text, mtime=0))
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror}") from error
-        paths.append(path)
-    return paths
+        files[document["metadata"]["DATA_FILENAME"]] = gzip.compress(text, mtime=0)
+    whole.files(out, files, root=results.store.path)
+    return [out / name for name in files]
 
 
 def _document(study: str, run: Measured, point: str) -> dict[str, Any]:
@@ -202,6 +197,9 @@ def _flows(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _Se
     series = {}
     for flow, name in names.items():
         own = frame.filter(flow=flow).sort("time_s")
+        if own.is_empty():  # a program that sent nothing by TCP and by UDP
+            series[name] = _Series(_MEGABITS, [None] * len(steps), [])
+            continue
         when, received = own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
         bits = np.interp(steps, when, received) * 8e-6
         rates = np.diff(bits, prepend=bits[0]) / STEP_S

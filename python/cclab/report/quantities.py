@@ -131,12 +131,9 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
     return numbers
 
 
-def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
-    """The flows of a run, copies as one: the variant of each and what a legend calls it."""
-    return {
-        name: (variant, label)
-        for name, (variant, label, _) in grouped(run.metrics["flows"]).items()
-    }
+def variants_of(point: Point) -> dict[str, tuple[str, str]]:
+    """The flows of a point, copies as one: the variant of each and what a legend calls it."""
+    return {name: (variant, label) for name, (variant, label, _) in grouped(point.flows).items()}
 
 
 def grouped(
@@ -170,13 +167,12 @@ def transfers(point: Point) -> set[str]:
 def transfers_only(point: Point) -> bool:
     """Whether every flow at a sweep point ends by itself: its time says more than its rate."""
     ending = transfers(point)
-    return bool(ending) and len(ending) == len(point.runs[0].metrics["flows"])
+    return bool(ending) and len(ending) == len(point.flows)
 
 
 def lent_in(results: Results) -> tuple[str, ...]:
     """The hues to lend in a figure whose axes all sweep points share."""
-    firsts = (point.runs[0] for point in results.points if point.runs)
-    return lent([{metrics.kind(flow) for run in firsts for flow in run.metrics["flows"]}])
+    return lent([{metrics.kind(flow) for point in results.points for flow in point.flows}])
 
 
 def named(flow: str, variant: str, copies: int = 1) -> str:
@@ -233,18 +229,17 @@ def _numbers(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
 def names_in(results: Results) -> list[str]:
     """Every name that the runs of `results` have a number of, in the order of documents.
 
-    Of many sweep points with the same flows and traffic the first `_LOOKED_AT` are looked at.
+    Of many runs with the same traffic of the same flows the first `_LOOKED_AT` are looked at.
     """
     names: dict[str, None] = {}
-    met: Counter[tuple[str, ...]] = Counter()
-    for point in results.points:
-        for run in point.runs[:1]:
-            beside = (run.metrics.get(key, []) for key in ("traffic", "probes"))
-            owners = [*run.metrics["flows"], *chain.from_iterable(beside)]
-            alike = tuple(owner["name"] for owner in owners)
-            met[alike] += 1
-            if met[alike] <= _LOOKED_AT:
-                names |= dict.fromkeys(flat(run.metrics))
+    met: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for run in results.runs:
+        beside = (run.metrics.get(key, []) for key in ("traffic", "probes"))
+        flows = [(flow["name"], metrics.kind(flow)) for flow in run.metrics["flows"]]
+        alike = (*flows, *((owner["name"], "") for owner in chain.from_iterable(beside)))
+        met[alike] += 1
+        if met[alike] <= _LOOKED_AT:
+            names |= dict.fromkeys(flat(run.metrics))
     return list(names)
 
 
@@ -252,7 +247,7 @@ def _shown(results: Results, asked: str) -> str:
     """`asked`, or the name of what it is short for."""
     owner, dot, word = asked.rpartition(".")
     subject = owner.partition(".")[0]
-    warm = any(metrics.warmed_up(run.metrics) for p in results.points for run in p.runs[:1])
+    warm = any(metrics.warmed_up(run.metrics) for run in results.runs)
     for of in [subject] if subject else ["flow", "bottleneck", "run"]:
         name = metrics.shown_name(of, word, warm=warm)
         if name != word:
@@ -261,12 +256,26 @@ def _shown(results: Results, asked: str) -> str:
 
 
 def called(results: Results, asked: str) -> list[Quantity]:
+    """What somebody who writes `asked` means. Raises `InputError` if no run has it."""
+    known = measured(results, asked)
+    if known:
+        return known
+    asked = _shown(results, asked)
+    names = names_in(results)
+    words = [*names, *(Quantity(name).metric for name in names)]
+    near = difflib.get_close_matches(asked, list(dict.fromkeys(words)), n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    every = ", ".join(dict.fromkeys(Quantity(name).metric for name in names))
+    raise InputError(f"no metric {asked!r} in these results{hint}; they have {every}")
+
+
+def measured(results: Results, asked: str) -> list[Quantity]:
     """What `asked` names: one quantity, or one of each flow (`goodput_bps`, `share`).
 
     `flow.NAME.METRIC` is that of one flow, and so with `traffic` and `probe`;
     `bottleneck.` may be left out.
     What is short for the number that tables show (`goodput`, `jain`) is that number here too.
-    Raises `InputError` if no run has it.
+    Nothing if no run has it: a program may send nothing by TCP, or nothing after the warm-up.
     """
     names = names_in(results)
     asked = _shown(results, asked)
@@ -279,8 +288,4 @@ def called(results: Results, asked: str) -> list[Quantity]:
         members = [n for n in members if Quantity(n).metric == metric]
         if kind in ("flow", "group", "traffic", "probe") and members:
             return [Quantity(name) for name in members]
-    known = [*names, *(Quantity(name).metric for name in names)]
-    near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    every = ", ".join(dict.fromkeys(Quantity(name).metric for name in names))
-    raise InputError(f"no metric {asked!r} in these results{hint}; they have {every}")
+    return []

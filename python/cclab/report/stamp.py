@@ -15,20 +15,18 @@ if TYPE_CHECKING:
 
     from cclab.measure.results import Results
 
+FILE = made.FILE
+"""What says it, in the folder of the report."""
+
 
 def current(results: Results, out: Path) -> bool:
     """Whether the report in `out` is of `results` and has every file as it was written."""
     return made.of(out) == _made_of(results) and not made.differing(out)
 
 
-def put(results: Results, out: Path, files: Mapping[str, bytes]) -> None:
-    """Says in `out` that its report, of these files, is of `results`."""
-    made.put(out, _made_of(results), files)
-
-
-def remove(out: Path) -> None:
-    """Makes the report in `out` one to be written again, whatever becomes of its files."""
-    made.remove(out)
+def text(results: Results, files: Mapping[str, bytes]) -> bytes:
+    """The content of `FILE` for a report of `results`, of these files."""
+    return made.text(_made_of(results), files)
 
 
 def _made_of(results: Results) -> str:

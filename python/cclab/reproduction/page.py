@@ -8,9 +8,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from cclab import pages
+from cclab import pages, whole
 from cclab.drawing.style import svg
-from cclab.errors import StoreError
 from cclab.reproduction import SCHEMA, document, printed
 
 if TYPE_CHECKING:
@@ -34,8 +33,9 @@ def write(reproduced: Reproduced, out: Path) -> Path:
     folder = out / reproduced.published.name
     drawn = [(figure, svg(figure.drawing)) for figure in reproduced.figures()]
     described = document.of(reproduced)
+    text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     files = {
-        DOCUMENT: json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        DOCUMENT: text.encode(),
         PAGE: pages.render(
             _PACKAGE,
             "study.html.j2",
@@ -47,31 +47,27 @@ def write(reproduced: Reproduced, out: Path) -> Path:
             number=number,
             percent=percent,
             within=printed.within,
-        ),
+        ).encode(),
     }
-    try:
-        for name in ("figures", "tables"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-            for old in (folder / name).iterdir():
-                old.unlink()
-        for figure, picture in drawn:
-            (folder / "figures" / f"{figure.name}.svg").write_bytes(picture)
-        for filled in reproduced.tables:
-            name = f"{filled.table.name}-{filled.backend}.csv"
-            (folder / "tables" / name).write_text(_csv(filled), encoding="utf-8")
-        for name, content in files.items():
-            (folder / name).write_text(content, encoding="utf-8")
-        (out / PAGE).write_text(_summary(out), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write the report to {folder}: {error.strerror}") from error
+    files |= {f"figures/{figure.name}.svg": picture for figure, picture in drawn}
+    files |= {
+        f"tables/{filled.table.name}-{filled.backend}.csv": _csv(filled).encode()
+        for filled in reproduced.tables
+    }
+    within = {f"{folder.name}/{name}": content for name, content in files.items()}
+    # What an earlier run drew or filled may be of no figure and no table of this one.
+    earlier = [*folder.glob("figures/*.svg"), *folder.glob("tables/*.csv")]
+    gone = {str(file.relative_to(out)) for file in earlier} - within.keys()
+    summary = _summary(out, folder, described)
+    whole.files(out, within | {PAGE: summary.encode()}, gone=sorted(gone))
     return folder / PAGE
 
 
-def _summary(out: Path) -> str:
-    """The page over all studies whose documents are in `out`."""
+def _summary(out: Path, folder: Path, described: dict[str, Any]) -> str:
+    """The page over all studies whose documents are in `out`; that of `folder` is `described`."""
     documents: list[dict[str, Any]] = []
-    for file in sorted(out.glob(f"*/{DOCUMENT}")):
-        written = json.loads(file.read_bytes())
+    for file in sorted({*out.glob(f"*/{DOCUMENT}"), folder / DOCUMENT}):
+        written = described if file.parent == folder else json.loads(file.read_bytes())
         if written.get("schema") == SCHEMA:
             documents.append(written)
     return pages.render(

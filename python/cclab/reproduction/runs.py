@@ -7,8 +7,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from cclab import sweep
-from cclab.errors import InputError, StoreError, StudyError
+from cclab import sweep, whole
+from cclab.errors import InputError, StudyError
 from cclab.plan.study import Study
 from cclab.reproduction.file import NAME
 from cclab.store import Store
@@ -69,10 +69,7 @@ class Timed:
 
     def keep(self, store: Store) -> None:
         """Keeps it beside `store`. Raises `StoreError` if that cannot be written."""
-        try:
-            (store.path / _TIMED).write_text(json.dumps(asdict(self)) + "\n")
-        except OSError as error:
-            raise StoreError(f"cannot write to {store.path}: {error.strerror}") from error
+        whole.file(store.path / _TIMED, (json.dumps(asdict(self)) + "\n").encode())
 
 
 _TIMED = "timed.json"

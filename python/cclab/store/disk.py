@@ -21,7 +21,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
 
     Gives the open file.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield handle
@@ -72,16 +72,6 @@ def read(path: Path) -> bytes:
     """What the file at `path` holds. Raises `OSError` as `opened` does."""
     with opened(path) as stream:
         return stream.read()
-
-
-def clear(path: Path) -> None:
-    """Removes what is at `path`, to be written as a file, if it is a pipe, a link or the like: who
-    writes to it would wait for a reader, or write elsewhere. A folder stays.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        mode = path.lstat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            path.unlink()
 
 
 def names(folder: Path) -> list[str]:

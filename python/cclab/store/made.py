@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_FILE = "stamp.json"
+FILE = "stamp.json"
+"""What tells it, in the folder of what was made."""
 
 
 def of(out: Path) -> str | None:
@@ -30,30 +31,23 @@ def differing(out: Path) -> list[str]:
     if not os.path.lexists(out):
         return []
     if not out.is_dir():
-        return [_FILE]
+        return [FILE]
     stamp = _read(out)
     if stamp is None:
         # Figures that were asked for one by one have none.
-        return [_FILE] if os.path.lexists(out / _FILE) else []
+        return [FILE] if os.path.lexists(out / FILE) else []
     return [name for name, digest in stamp[1].items() if _digest(out / name) != digest]
 
 
-def put(out: Path, made_of: str, files: Mapping[str, bytes]) -> None:
-    """Says in `out` that its `files` were made of what has the hash `made_of`."""
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    disk.clear(out / _FILE)
-    (out / _FILE).write_bytes(_text(made_of, digests))
-
-
-def remove(out: Path) -> None:
-    """Makes the files in `out` ones of which nothing tells what they are of."""
-    (out / _FILE).unlink(missing_ok=True)
+def text(made_of: str, files: Mapping[str, bytes]) -> bytes:
+    """The content of `FILE` for `files` that were made of what has the hash `made_of`."""
+    return _text(made_of, {name: _sha256(content) for name, content in files.items()})
 
 
 def _read(out: Path) -> tuple[str, dict[str, str]] | None:
     """What the stamp in `out` says; None if it is not as it was written."""
     try:
-        content = disk.read(out / _FILE)
+        content = disk.read(out / FILE)
         stamp = json.loads(content)
         made_of, files = stamp["made_of"], stamp["files"]
         return (made_of, files) if _text(made_of, files) == content else None
@@ -63,8 +57,12 @@ def _read(out: Path) -> tuple[str, dict[str, str]] | None:
 
 def _text(made_of: str, files: Mapping[str, str]) -> bytes:
     document = {"schema": "cclab-report/2", "made_of": made_of, "files": files}
-    digest = hashlib.sha256(json.dumps(document).encode()).hexdigest()
+    digest = _sha256(json.dumps(document).encode())
     return (json.dumps({**document, "sha256": digest}, indent=1) + "\n").encode()
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _digest(file: Path) -> str | None:

@@ -51,6 +51,9 @@ class Writer:
             try:
                 _make(self.store.runs)
                 _make(tmp)
+                # What is swept there is nobody else's.
+                if tmp.is_symlink():
+                    raise NotADirectoryError(errno.ENOTDIR, f"{tmp.name} is a link, and no folder")
                 with disk.locked(tmp / "lock"):
                     _sweep(tmp)
                     corner = Path(tempfile.mkdtemp(prefix="writer-", dir=tmp))

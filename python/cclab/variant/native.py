@@ -15,7 +15,6 @@ import pickle
 import re
 import struct
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import _core
+from cclab import _core, whole
 from cclab.variant import Variant
 
 if TYPE_CHECKING:
@@ -363,10 +362,7 @@ def _keep(key: str, made: Mapping[str, tuple[str, Any]]) -> None:
     if folder is None:
         return
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            pickle.dump(made, file)
-        Path(file.name).replace(folder / key)
+        whole.file(folder / key, pickle.dumps(made))
         files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
         for oldest in files[:-_KEPT]:
             oldest.unlink(missing_ok=True)

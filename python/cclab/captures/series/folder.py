@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
-from contextlib import suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from cclab import whole
 from cclab.captures.series import ACROSS, SERIES, TALKS
 from cclab.captures.series.tables import SACKS, SEGMENTS
 from cclab.captures.series.talks import DATAGRAMS
-from cclab.errors import InputError, StoreError
+from cclab.errors import InputError, RunError
 from cclab.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -39,106 +41,79 @@ MOST_CONNECTIONS = 5
 conversations over UDP have series, whatever is chosen."""
 
 _OWN = "contents.json"
-_FIXED = (CONNECTIONS, CONVERSATIONS, SEGMENTS, SACKS, DATAGRAMS, DOCUMENT, PAGE)
+_SCHEMA = "cclab-analyze-folder/2"
 
 
-class Folder:
-    """A folder for one analysis. It knows what an earlier one left in it."""
+@contextmanager
+def folder(path: Path) -> Iterator[Path]:
+    """An empty folder for one analysis, which becomes `path` when `fill` has filled it.
 
-    def __init__(self, path: Path) -> None:
-        """The one at `path`, which need not be there yet.
-
-        Raises `InputError` if it holds a file that would be overwritten and that no analysis
-        wrote, and `StoreError` if it cannot be used.
-        """
-        self.path = path
-        self._made = not path.exists()
+    What an earlier analysis wrote there is replaced as a whole. Raises as `whole.folder` does, and
+    `InputError` if `path` holds anything else.
+    """
+    with whole.folder(path, _refuse_strangers) as place:
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            known = path / _OWN
-            self._earlier = _plain(known.read_bytes()) if known.exists() else set()
-        except (ValueError, LookupError, TypeError):
+            yield place
+        except RunError as error:
+            raise RunError(str(error).replace(str(place), str(path))) from error
+
+
+def _refuse_strangers(path: Path) -> None:
+    """Raises `InputError` unless `path` holds what an analysis wrote, as it wrote it."""
+    listed = _listed(path / _OWN)
+    if listed is None:
+        raise InputError(
+            f"{path} is not empty, and no analysis wrote what is in it: choose another --out"
+        )
+    there = {entry.name: entry for entry in path.iterdir() if entry.name != _OWN}
+    strange = sorted(there.keys() - listed.keys())
+    if strange:
+        others = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
+        raise InputError(
+            f"{path / strange[0]}{others} would be lost, and no analysis wrote it: "
+            "move it elsewhere, or choose another --out"
+        )
+    for name, entry in sorted(there.items()):
+        if _digest(entry) != listed[name]:
             raise InputError(
-                f"{path / _OWN} is no list of files that an analysis wrote; choose another --out"
-            ) from None
-        except OSError as error:
-            raise StoreError(f"cannot use {path}: {error.strerror}") from error
-        self._refuse_strangers(_FIXED)
-        self._written = {*_FIXED, _OWN}
-        # Whatever becomes of this analysis, the next one may replace what it leaves.
-        self._remember(self._earlier | set(_FIXED))
-
-    def put(self, files: Iterable[tuple[str, bytes]]) -> None:
-        """Writes `files` beside the tables that are there already, and removes what an earlier
-        analysis wrote and this one does not. Raises as the constructor does.
-        """
-        now = set(_FIXED)
-        try:
-            for name, content in files:
-                self._refuse_strangers([name])
-                now.add(name)
-                self._written.add(name)
-                self._remember(self._earlier | now)
-                # A link in the place of the file is replaced, not followed.
-                part = self.path / f"{name}.part"
-                part.write_bytes(content)
-                part.replace(self.path / name)
-            for name in self._earlier - now:
-                (self.path / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot write to {self.path}: {error.strerror}") from error
-        self._remember(now)
-
-    def abandon(self) -> None:
-        """Takes back what was written, for an analysis that came to nothing.
-
-        It raises nothing: what ended the analysis is what is to be told.
-        """
-        # Files of an earlier analysis may be half replaced: the next one knows of all of them.
-        with suppress(OSError):
-            if not self._earlier:
-                for name in self._written:
-                    (self.path / name).unlink(missing_ok=True)
-                    (self.path / f"{name}.part").unlink(missing_ok=True)
-            if self._made:
-                self.path.rmdir()
-
-    def _refuse_strangers(self, names: Sequence[str]) -> None:
-        strange = [n for n in names if n not in self._earlier and (self.path / n).exists()]
-        if strange:
-            more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
-            raise InputError(
-                f"{self.path / strange[0]}{more} would be overwritten, and no analysis wrote it; "
-                "choose another --out"
+                f"{entry} is not as an analysis wrote it, and would be lost: "
+                "move it elsewhere, or choose another --out"
             )
 
-    def _remember(self, names: set[str]) -> None:
-        document = {"schema": "cclab-analyze-folder/1", "files": sorted(names)}
-        try:
-            (self.path / _OWN).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"cannot write to {self.path}: {error.strerror}") from error
+
+def _listed(file: Path) -> dict[str, str] | None:
+    """The digests of the files that an analysis wrote, by name; None if `file` lists none."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    try:
+        document = json.loads(file.read_bytes())
+        if document["schema"] != _SCHEMA:
+            return None
+        return {str(name): str(digest) for name, digest in document["files"].items()}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
-def _plain(contents: bytes) -> set[str]:
-    """The names in `contents`. Raises `ValueError` if one leads out of the folder."""
-    names = {str(name) for name in json.loads(contents)["files"]}
-    if any(name != Path(name).name or name == ".." for name in names):
-        raise ValueError(f"not plain names: {names}")
-    return names
+def _digest(file: Path) -> str | None:
+    """The digest of `file`; None of what is none, such as a link."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def fill(
-    folder: Folder,
+    place: Path,
     capture: Capture,
     title: str,
     connections: Sequence[int] | None = None,
     formats: Sequence[str] = (),
-) -> Path:
-    """Writes all of `capture` into `folder` and gives the path of its page.
+) -> None:
+    """Writes all of `capture` into `place`, which `folder` gave.
 
-    Series are those of `connections`, the `MOST_CONNECTIONS` with the most data if None. Raises as
-    `Folder` does, and `InputError` if there is no such connection or format.
+    The tables of its packets may be there already. Series are those of `connections`, the
+    `MOST_CONNECTIONS` with the most data if None. Raises `OSError` if it cannot be written, and
+    `InputError` if there is no such connection or format.
     """
     tables = capture.tables
     chosen = tables.largest(MOST_CONNECTIONS) if connections is None else sorted(set(connections))
@@ -147,14 +122,14 @@ def fill(
     unknown = [f for f in formats if f not in FORMATS]
     if unknown:
         raise InputError(f"no format {unknown[0]!r} for series; they are {', '.join(FORMATS)}")
-    try:
+    if tables.folder != place:
         for name in (SEGMENTS, SACKS, DATAGRAMS):
-            if tables.folder.resolve() != folder.path.resolve():
-                shutil.copyfile(tables.folder / name, folder.path / name)
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder.path}: {error.strerror}") from error
-    folder.put(contents(title, capture.document, capture.flows, chosen, formats))
-    return folder.path / PAGE
+            shutil.copyfile(tables.folder / name, place / name)
+    for name, content in contents(title, capture.document, capture.flows, chosen, formats):
+        (place / name).write_bytes(content)
+    digests = {file.name: _digest(file) for file in sorted(place.iterdir())}
+    document = {"schema": _SCHEMA, "files": digests}
+    (place / _OWN).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def contents(

@@ -11,7 +11,7 @@ from cclab.drawing import legend
 from cclab.drawing.palette import Looks
 from cclab.report.figures.asked import ONE_FLOW, at_most
 from cclab.report.figures.sweep import layout
-from cclab.report.quantities import called, lent_in, names_in, transfers_only, variants_of
+from cclab.report.quantities import called, lent_in, measured, transfers_only, variants_of
 from cclab.report.swept import beside
 
 if TYPE_CHECKING:
@@ -87,17 +87,14 @@ def _quantities(results: Results, asked: Asked) -> list[Quantity]:
     """The quantities asked for; by default completion time of transfers, goodput of other flows."""
     if asked.metrics:
         return called(results, asked.metrics[0])
-    names = names_in(results)
     transfers = all(transfers_only(point) for point in results.points if point.runs)
-    if transfers and any(name.endswith(".fct_s") for name in names):
-        return called(results, "fct_s")
-    known = any(name.endswith(".goodput_bps") for name in names)
-    return called(results, "goodput") if known else []
+    times = measured(results, "fct_s") if transfers else []
+    return times or measured(results, "goodput")
 
 
 def _label(place: Place, quantity: Quantity, apart: tuple[str, ...]) -> tuple[str, str]:
     """What a box stands for, and the variant that it looks like."""
-    flows = variants_of(place.point.runs[0])
+    flows = variants_of(place.point)
     variant, label = flows.get(quantity.owner, ("", quantity.owner))
     return beside(label, quantity.owner, apart, place.point.params), variant
 

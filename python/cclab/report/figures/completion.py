@@ -87,7 +87,7 @@ def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float |
         return []
     groups = []
     keys = [key for axis in apart for key in axis.keys]
-    first = point.runs[0].metrics["flows"]
+    first = point.flows
     own = [flow for flow in first if flow["name"] in ending]
     for name, (variant, label, flows) in grouped(own, wide=True).items():
         if len(own) < len(first):  # Its name tells them from the flows beside them.

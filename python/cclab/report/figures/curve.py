@@ -16,7 +16,7 @@ from cclab.plan import text
 from cclab.report.figures.asked import ONE_FLOW, SOME_VALUES, at_most
 from cclab.report.figures.facets import facets
 from cclab.report.figures.heatmap import fair_share
-from cclab.report.quantities import called, estimated, lent_in, names_in, variants_of
+from cclab.report.quantities import called, estimated, lent_in, measured, variants_of
 from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
@@ -78,14 +78,10 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     axis = _numeric(axes, asked)
     if axis is None or (not asked and len(axis.texts) < LEAST_VALUES):
         return None
-    names = names_in(results)
-    if asked.metrics:
-        quantities = called(results, asked.metrics[0])
-    elif any(name.endswith(".goodput_bps") for name in names):
-        quantities = called(results, "goodput")
-    else:
-        return None
-    return along(results, quantities, axes, axis)
+    quantities = (
+        called(results, asked.metrics[0]) if asked.metrics else measured(results, "goodput")
+    )
+    return along(results, quantities, axes, axis) if quantities else None
 
 
 def draw_share(results: Results, asked: Asked) -> Drawing | None:
@@ -96,10 +92,10 @@ def draw_share(results: Results, asked: Asked) -> Drawing | None:
     else:
         limits = [a for a in axes if any(key.endswith(_LIMIT) for key in a.keys)]
         axis = next((a for a in limits if a.numbers is not None), None)
-    names = [name for name in names_in(results) if name.endswith(".share")]
-    if axis is None or len(names) < 2 or (not asked and len(axis.texts) < LEAST_VALUES):
+    shares = measured(results, "flow.share")
+    if axis is None or len(shares) < 2 or (not asked and len(axis.texts) < LEAST_VALUES):
         return None
-    return along(results, called(results, "share"), axes, axis)
+    return along(results, shares, axes, axis)
 
 
 def _numeric(axes: Sequence[Axis], asked: Asked) -> Axis | None:
@@ -150,7 +146,7 @@ def along(
 
 def _named(point: Point, quantity: Quantity, apart: Sequence[Axis]) -> tuple[str, str]:
     """What a line is called, and the variant that it looks like."""
-    flows = variants_of(point.runs[0])
+    flows = variants_of(point)
     flow = quantity.owner
     swept = [key for a in apart for key in a.keys]
     if flow not in flows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cclab.errors import InputError
 from cclab.report.figures import cells
 from cclab.report.figures.facets import facets
-from cclab.report.quantities import called, estimated, names_in
+from cclab.report.quantities import called, estimated, measured, names_in
 from cclab.report.swept import axes_of, axis_called
 
 if TYPE_CHECKING:
@@ -109,9 +109,4 @@ def _natural(results: Results) -> list[Quantity]:
     names = names_in(results)
     several = len({n for n in names if n.startswith("flow.") and n.endswith(".share")}) > 1
     metrics = ("jain", "goodput") if several else ("goodput", "bottleneck.utilization")
-    for metric in metrics:
-        try:
-            return called(results, metric)
-        except InputError:
-            continue  # No run measured it.
-    return []
+    return next(filter(None, (measured(results, metric) for metric in metrics)), [])

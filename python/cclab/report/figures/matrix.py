@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
 from cclab.report.figures import heatmap
-from cclab.report.quantities import called, names_in
+from cclab.report.quantities import called, measured
 from cclab.report.swept import axes_of, axis_called
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if asked.metrics and asked.metrics[0] != "share":
         return heatmap.over(results, called(results, asked.metrics[0]), axes, x, y, diagonal=True)
     flow = y.keys[0].split(".")[1]
-    if f"flow.{flow}.share" not in names_in(results):
+    shares = measured(results, f"flow.{flow}.share")
+    if not shares:
         return None
-    shares = called(results, f"flow.{flow}.share")
     middle = heatmap.fair_share(results, shares)
     fair = f"; equal: {100 * middle:.3g}" if middle is not None else ""
     scale = f"share of {flow}, the row's flow (%{fair})"

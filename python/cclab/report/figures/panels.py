@@ -131,7 +131,7 @@ def panels(results: Results) -> list[Panel]:
     shown = [point for point in results.points if point.runs][:MOST_PANELS]
     keys = results.plan.points[0].params
     varying = [key for key in keys if len({text(p.params[key]) for p in shown}) > 1]
-    together = [p.runs[0].metrics["flows"] for p in shown]
+    together = [p.flows for p in shown]
     lines = flow_lines(together)
     return [
         Panel(

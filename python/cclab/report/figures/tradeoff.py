@@ -22,6 +22,7 @@ from cclab.report.quantities import (
     Quantity,
     called,
     lent_in,
+    measured,
     names_in,
     transfers_only,
     variants_of,
@@ -85,11 +86,17 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     """The figure; None without flows, and, unasked, where all are of one variant or without RTT."""
     if not any(name.startswith("flow.") for name in names_in(results)):
         return None
-    if not asked and (len(_variants(results)) < 2 or not _has_round_trips(results)):
+    if not asked and len(_variants(results)) < 2:
         return None
     if asked.metrics and len(asked.metrics) != 2:
         raise InputError(f"tradeoff takes two metrics, X,Y, such as {','.join(_DEFAULT)}")
-    across, up = (called(results, name) for name in asked.metrics or _natural(results))
+    across, up = (
+        [called(results, name) for name in asked.metrics]
+        if asked.metrics
+        else [measured(results, name) for name in _natural(results)]
+    )
+    if not (across and up):
+        return None
     apart, over = divided(results, asked)
     panels = facets(over)
     together = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
@@ -137,8 +144,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
 def _natural(results: Results) -> tuple[str, str]:
     """Of transfers the completion time: the one that waits longest may have the highest rate."""
     transfers = all(transfers_only(point) for point in results.points if point.runs)
-    known = any(name.endswith(".fct_s") for name in names_in(results))
-    return _OF_TRANSFERS if transfers and known else _DEFAULT
+    return _OF_TRANSFERS if transfers and measured(results, "fct_s") else _DEFAULT
 
 
 def _running(results: Results) -> int:
@@ -164,14 +170,8 @@ def _spanned(ends: tuple[float, float], least: float) -> tuple[float, float]:
     return (max(0.0, low) if least >= 0 else low), high
 
 
-def _has_round_trips(results: Results) -> bool:
-    """Whether any flow measured some: datagrams have none."""
-    return any(name.startswith("flow.") and ".rtt_p95" in name for name in names_in(results))
-
-
 def _variants(results: Results) -> set[str]:
-    firsts = (point.runs[0] for point in results.points if point.runs)
-    return {kind(flow) for run in firsts for flow in run.metrics["flows"]}
+    return {kind(flow) for point in results.points for flow in point.flows}
 
 
 def _clouds(
@@ -183,7 +183,7 @@ def _clouds(
 ) -> list[Cloud]:
     """A cloud for each flow that has both quantities; `looks` gives their looks."""
     made = []
-    flows = variants_of(point.runs[0])
+    flows = variants_of(point)
     if not across[0].owner and not up[0].owner:
         variants = {variant for variant, _ in flows.values()}
         flows = {"": (variants.pop() if len(variants) == 1 else "", "all flows")}

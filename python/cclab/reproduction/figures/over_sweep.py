@@ -13,7 +13,7 @@ from cclab.drawing.marks import band, settings, whisker
 from cclab.drawing.palette import LOOKS, Look, lent, look
 from cclab.drawing.sheet import sheet
 from cclab.drawing.style import INK
-from cclab.drawing.ticks import slanted
+from cclab.drawing.ticks import logged, slanted
 from cclab.measure.stats import estimate
 from cclab.plan import in_words, short_key, text
 from cclab.reproduction import judge, points, printed
@@ -222,13 +222,13 @@ class _Sheet:
         if self.axis.numeric:
             places = [at for series in self.by_label.values() for at in series.ours]
             if "x" in self.figure.log and min(places) > 0:
-                axes.set_xscale("log")
+                logged(axes.xaxis)
                 axes.set_xlim(min(places) / 1.15, max(places) * 1.15)
             else:
                 margin = 0.03 * (max(places) - min(places) or 1.0)
                 axes.set_xlim(min(places) - margin, max(places) + margin)
         if "y" in self.figure.log:
-            axes.set_yscale("log")
+            logged(axes.yaxis)
         else:
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
 

@@ -33,7 +33,7 @@ def draw(figure: FigureOf, results: Results) -> Drawing | None:
     chosen = [p for p in points.at(results.points, figure.at) if _has_samples(p)][:MOST_PANELS]
     if not chosen:
         return None
-    lines = flow_lines([p.runs[0].metrics["flows"] for p in chosen])
+    lines = flow_lines([p.flows for p in chosen])
     sheet = grid(len(chosen), height=2.0)
     varying = [k for k in chosen[0].params if len({text(p.params[k]) for p in chosen}) > 1]
     shown: dict[str, FlowLine] = {}

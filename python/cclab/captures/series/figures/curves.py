@@ -15,6 +15,7 @@ from cclab.drawing.kind import Kind
 from cclab.drawing.legend import above
 from cclab.drawing.palette import BLUE, GREEN, VERMILLION
 from cclab.drawing.sheet import alone
+from cclab.drawing.ticks import logged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +104,7 @@ def _inter_arrival(direction: Direction | Talk, between: Between = None) -> Draw
     positive = gap[gap > 0]
     # Packets that were captured in the same instant lie on the lowest line.
     least = float(positive.min()) if len(positive) else 1e-9
-    axes.set_yscale("log")
+    logged(axes.yaxis)
     shown = np.maximum(gap, least)
     time_s = frame["time_s"].to_numpy()
     kept = thin.dots(time_s, np.log(shown), _ACROSS, _UP)

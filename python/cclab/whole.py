@@ -1,0 +1,317 @@
+"""Files and folders that are written whole or not at all.
+
+What a command leaves for people is written here, and nowhere else: under a new name that nobody can
+guess, opened so that no link is followed, put on the disk, and only then renamed into its place. A
+link in that place is replaced; what it leads to, and other names of a file there, stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cclab import _core
+from cclab.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+"""Of renameat2(2), which Python has no function for."""
+
+_NO_SUCH_RENAME = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What a kernel, a C library or a file system says that has no such rename."""
+
+_NOT_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""What the system says where no new folder can be made beside one that can be written."""
+
+
+def file(path: Path, content: bytes) -> None:
+    """Makes `path` a file of `content`.
+
+    Raises `StoreError` if that cannot be: what was at `path` is still there then.
+    """
+    files(path.parent, {path.name: content})
+
+
+def files(
+    folder: Path,
+    contents: Mapping[str, bytes],
+    *,
+    gone: Iterable[str] = (),
+    keep: bool = False,
+    root: Path | None = None,
+) -> None:
+    """Makes files of `contents`, by their paths in `folder`, and removes those that are `gone`.
+
+    Below `root`, or `folder` if that is None or elsewhere, no link to a folder is followed.
+
+    When all of them are on the disk, what is `gone` is removed, and then each is renamed into its
+    place, in their order. With `keep`, a file that
+    is there already stays, and `InputError` says so. Raises `StoreError` if the files cannot be
+    written; its message says what of `folder` was changed by then, if anything was.
+    """
+    named = root if root is not None and folder.is_relative_to(root) else folder
+    staged: dict[Path, Path] = {}
+    done = 0
+    with contextlib.ExitStack() as undone:
+        try:
+            for name, content in contents.items():
+                path = folder / name
+                _make(path.parent, named, undone)
+                _refuse_folders(path)
+                staged[path] = _staged(path, content, undone)
+            _core.sync(list(staged.values()))
+            old = [folder / name for name in gone]
+            for path in old:
+                _refuse_links(path.parent, named)
+            for path in old:
+                path.unlink(missing_ok=True)
+            for path, work in staged.items():
+                if keep:
+                    _name(work, path)
+                    undone.callback(path.unlink, missing_ok=True)
+                else:
+                    work.replace(path)
+                done += 1
+            undone.pop_all()
+            for parent in {path.parent for path in staged}:
+                _sync(parent)
+        except _TakenError as error:
+            raise InputError(f"{error} is there already, and stays") from None
+        except OSError as error:
+            changed = 0 if keep else done
+            raise _refused(folder, error, changed, len(staged)) from error
+
+
+@contextlib.contextmanager
+def folder(target: Path, check: Callable[[Path], None]) -> Iterator[Path]:
+    """An empty folder to fill, which only this user can read, and which then becomes `target`.
+
+    What is at `target` is replaced as a whole. `check` is called with it, unless it is empty,
+    before anything is written, and raises `InputError` if it must stay. If the context ends with an
+    error, `target` is as it was. Raises `InputError` if `target` is no folder or is changed
+    meanwhile, and `StoreError` if it cannot be written.
+    """
+    target = Path(os.path.realpath(target))
+    with contextlib.ExitStack() as undone:
+        try:
+            before = _entries(target)
+            if before:
+                check(target)
+            _make(target.parent, target.parent, undone)
+            place = _place_for(target)
+            undone.callback(shutil.rmtree, place, ignore_errors=True)
+            work = place / target.name
+            work.mkdir()
+            yield work
+            _core.sync([work])
+            if _entries(target, besides=place.name) != before:
+                raise InputError(f"{target} was changed meanwhile, and stays as it is")
+            if place.parent == target:
+                _put_into(target, work, before or {}, place)
+            else:
+                _put_in_place(target, work, place)
+                _sync(target.parent)
+            shutil.rmtree(place, ignore_errors=True)
+            undone.pop_all()
+        except StoreError:
+            raise
+        except OSError as error:
+            raise _refused(target, error) from error
+
+
+@contextlib.contextmanager
+def into(folder: Path) -> Iterator[Path]:
+    """An empty folder to fill, which only this user can read: its files then go into `folder`.
+
+    That is made if need be. If the context ends with an error, `folder` is as it was. Raises
+    `StoreError` if it cannot be written.
+    """
+    with contextlib.ExitStack() as undone:
+        try:
+            _make(folder, folder, undone)
+            place = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+            undone.callback(shutil.rmtree, place, ignore_errors=True)
+            yield place
+            made = sorted(place.iterdir())
+            for work in made:
+                _refuse_folders(folder / work.name)
+            _core.sync([place])
+            for work in made:
+                work.replace(folder / work.name)
+            place.rmdir()
+            undone.pop_all()
+            _sync(folder)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise _refused(folder, error) from error
+
+
+def _place_for(target: Path) -> Path:
+    """A new folder beside `target`, or in it where that cannot be renamed."""
+    prefix = f".{target.name}-"
+    if target.is_dir() and (target.is_mount() or Path.cwd().is_relative_to(target)):
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=target))
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    except OSError as error:
+        if error.errno not in _NOT_BESIDE or not target.is_dir():
+            raise
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=target))
+
+
+def _put_in_place(target: Path, work: Path, place: Path) -> None:
+    """Renames the folder `work` to `target`; what was there goes into `place`."""
+    try:
+        work.rename(target)  # over an empty folder too
+        return
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    try:
+        _rename(work, target, _RENAME_EXCHANGE)
+    except OSError as error:
+        if error.errno not in _NO_SUCH_RENAME:
+            raise
+        old = place / "old"
+        target.rename(old)
+        try:
+            work.rename(target)
+        except OSError:
+            old.rename(target)
+            raise
+
+
+def _put_into(target: Path, work: Path, before: Iterable[str], place: Path) -> None:
+    """Moves what is in `work` into `target`; what was there goes into `place`."""
+    old = place / ".old"
+    old.mkdir()
+    moved: list[tuple[Path, Path]] = []
+    ways = [(target / name, old / name) for name in before]
+    ways += [(entry, target / entry.name) for entry in sorted(work.iterdir())]
+    try:
+        for source, to in ways:
+            source.rename(to)
+            moved.append((source, to))
+    except OSError:
+        for source, to in reversed(moved):
+            to.rename(source)
+        raise
+    _sync(target)
+
+
+def _entries(folder: Path, besides: str = "") -> dict[str, tuple[int, int, int]] | None:
+    """What is in `folder`, and a mark of each that a change moves; None if it is not there."""
+    try:
+        with os.scandir(folder) as entries:
+            stats = {e.name: e.stat(follow_symlinks=False) for e in entries if e.name != besides}
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise InputError(f"{folder} is no folder") from None
+    return {name: (one.st_ino, one.st_mtime_ns, one.st_size) for name, one in stats.items()}
+
+
+def _make(inner: Path, folder: Path, undone: contextlib.ExitStack) -> None:
+    """Makes `inner`, which is `folder` or in it, with what it lacks above it.
+
+    Raises as `_refuse_links` does.
+    """
+    _refuse_links(inner, folder)
+    for path in reversed([path for path in (inner, *inner.parents) if not path.exists()]):
+        path.mkdir(exist_ok=True)
+        undone.callback(_remove, path)
+
+
+def _remove(folder: Path) -> None:
+    """Removes `folder`, if nobody has put anything into it."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _refuse_links(inner: Path, folder: Path) -> None:
+    """Raises `NotADirectoryError` for a link on the way from `folder` to `inner`."""
+    above = (inner, *inner.parents)
+    for path in above[: above.index(folder)]:
+        if path.is_symlink():
+            raise NotADirectoryError(errno.ENOTDIR, "a link, and no folder", str(path))
+
+
+def _refuse_folders(path: Path) -> None:
+    """Raises `OSError` for what no file replaces: a folder, a device."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise OSError(errno.EINVAL, "a device, and no file", str(path))
+
+
+def _staged(path: Path, content: bytes, undone: contextlib.ExitStack) -> Path:
+    """A new file of `content` beside `path`."""
+    work = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(work, flags, 0o666)
+    undone.callback(work.unlink, missing_ok=True)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(content)
+    return work
+
+
+class _TakenError(Exception):
+    """There is something in the place of a new file: the message is its path."""
+
+
+def _name(work: Path, path: Path) -> None:
+    """Renames `work` to `path`. Raises `_TakenError` if there is something."""
+    try:
+        try:
+            _rename(work, path, _RENAME_NOREPLACE)
+        except OSError as error:
+            if error.errno not in _NO_SUCH_RENAME:
+                raise
+            path.hardlink_to(work)
+            work.unlink()
+    except FileExistsError:
+        raise _TakenError(str(path)) from None
+
+
+def _rename(source: Path, target: Path, how: int) -> None:
+    """renameat2(2)."""
+    if not hasattr(_LIBC, "renameat2"):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(source), None, str(target))
+    ends = os.fsencode(source), os.fsencode(target)
+    if _LIBC.renameat2(_AT_FDCWD, ends[0], _AT_FDCWD, ends[1], how) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _refused(place: Path, error: OSError, changed: int = 0, of: int = 0) -> StoreError:
+    """What the system refused, of which file if it says so, and what of `place` was changed."""
+    at = Path(os.fsdecode(error.filename)) if error.filename else place
+    named = place if at.name.startswith(".") else at
+    state = f"{changed} of {of} files there are new" if changed else "nothing there was changed"
+    refused = StoreError(f"cannot write {named}: {error.strerror or error}; {state}")
+    refused.errno = error.errno
+    return refused

@@ -1,0 +1,277 @@
+"""What commands leave for people is there whole or not at all, and follows no planted link."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import cclab
+from cclab import learn, report, whole
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
+from cclab.errors import InputError, RunError, StoreError
+from cclab.store import Store
+from conftest import STUDY, files_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FULL = r"nothing there was changed$"
+
+
+@contextmanager
+def no_room(most: int = 0) -> Iterator[None]:
+    """No file grows beyond `most` bytes, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def planted(folder: Path, names: list[str], victim: Path) -> None:
+    """In `folder`, links in the places of `names`, and of what they might be called meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, name in enumerate([*names, *(f"{n}{end}" for n in names for end in ENDINGS)]):
+        if number % 2:
+            (folder / name).symlink_to(victim)
+        else:
+            (folder / name).hardlink_to(victim)
+
+
+ENDINGS = (".part", ".tmp", ".work", f".{os.getpid()}")
+
+
+def all_of(folder: Path) -> dict[str, int]:
+    """Every name below `folder`, whatever it is of."""
+    return {str(p.relative_to(folder)): p.lstat().st_ino for p in folder.rglob("*")}
+
+
+def test_a_file_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    planted(tmp_path / "out", ["a.svg", "b.svg"], victim)
+    whole.files(tmp_path / "out", {"a.svg": b"a", "b.svg": b"b"})
+    assert victim.read_text() == "mine"
+    for name in ("a.svg", "b.svg"):
+        place = tmp_path / "out" / name
+        assert place.read_text() == name[0]
+        assert not place.is_symlink()
+        assert place.stat().st_ino != victim.stat().st_ino
+    assert stat.S_IMODE((tmp_path / "out" / "a.svg").stat().st_mode) == 0o666 & ~umask()
+
+
+def umask() -> int:
+    """That of this process."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_the_last_file_without_room_leaves_all_of_them_as_they_were(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    whole.files(out, {"a": b"old a", "b": b"old b", "sub/c": b"old c"})
+    before = all_of(tmp_path)
+    new = {"a": b"new a", "b": b"", "sub/d": b"longer than there is room"}
+    with no_room(10), pytest.raises(StoreError, match=rf"cannot write .*out: .*; {FULL}") as told:
+        whole.files(out, new, gone=["sub/c"])
+    assert told.value.while_writing
+    assert told.value.errno == errno.EFBIG
+    assert all_of(tmp_path) == before
+    with no_room(10), pytest.raises(StoreError, match=FULL):
+        whole.files(tmp_path / "new" / "folder", new)
+    assert all_of(tmp_path) == before
+    whole.files(out, new, gone=["sub/c"])
+    assert files_of(out) == new
+
+
+def test_files_that_are_to_stay_do(tmp_path: Path) -> None:
+    (tmp_path / "b").symlink_to(tmp_path / "nowhere")
+    before = all_of(tmp_path)
+    with pytest.raises(InputError, match="b is there already, and stays"):
+        whole.files(tmp_path, {"a": b"a", "b": b"b"}, keep=True)
+    assert all_of(tmp_path) == before
+    whole.files(tmp_path, {"a": b"a", "c": b"c"}, keep=True)
+    assert files_of(tmp_path) == {"a": b"a", "c": b"c"}
+
+
+def test_files_that_are_to_stay_do_where_the_system_has_no_rename_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(whole, "_rename", none)
+    test_files_that_are_to_stay_do(tmp_path)
+
+
+def test_what_no_file_replaces_is_refused_before_anything_changes(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "sub").symlink_to(tmp_path / "elsewhere")
+    before = all_of(tmp_path)
+    with pytest.raises(StoreError, match=rf"cannot write .*/b: Is a directory; {FULL}"):
+        whole.files(tmp_path, {"a": b"a", "b": b"b"})
+    with pytest.raises(StoreError, match=rf"cannot write .*/sub: a link, and no folder; {FULL}"):
+        whole.files(tmp_path, {"a": b"a", "sub/c": b"c"})
+    assert all_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("system", ["this", "one that exchanges no names"])
+def test_a_folder_is_replaced_or_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    if system != "this":
+
+        def none(*_: object) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+        monkeypatch.setattr(whole, "_rename", none)
+    out = tmp_path / "out"
+
+    def fine(_: Path) -> None:
+        pass
+
+    for text in ("first", "second"):
+        with whole.folder(out, fine) as place:
+            assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+            (place / text).write_text(text)
+        assert files_of(tmp_path) == {f"out/{text}": text.encode()}
+        assert stat.S_IMODE(out.stat().st_mode) == 0o777 & ~umask()
+    before = all_of(tmp_path)
+    with no_room(3), pytest.raises(StoreError, match=FULL), whole.folder(out, fine) as place:
+        (place / "third").write_text("third")
+    assert all_of(tmp_path) == before
+    with pytest.raises(KeyboardInterrupt), whole.folder(out, fine) as place:
+        raise KeyboardInterrupt
+    assert all_of(tmp_path) == before
+    with pytest.raises(InputError, match="out was changed meanwhile"), whole.folder(out, fine):
+        (out / "mine").write_text("mine")
+    assert files_of(tmp_path) == {"out/second": b"second", "out/mine": b"mine"}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> cclab.Results:
+    """Those of a short study."""
+    folder = tmp_path_factory.mktemp("short")
+    (folder / "study.toml").write_text(STUDY)
+    return cclab.run(folder / "study.toml", out=folder / "out")
+
+
+def test_a_report_follows_no_link_and_is_there_whole_or_not_at_all(
+    results: cclab.Results, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    page = report.write(results, tmp_path / "clean")
+    clean = files_of(page.parent)
+    planted(tmp_path / "report", list(clean), victim)
+    for left in ENDINGS:
+        assert len(list((tmp_path / "report").glob(f"*{left}"))) == len(clean)
+    before = all_of(tmp_path)
+    with no_room(100), pytest.raises(StoreError, match=FULL):
+        report.write(results, tmp_path / "report")
+    assert all_of(tmp_path) == before
+    report.write(results, tmp_path / "report")
+    assert victim.read_text() == "mine"
+    there = files_of(tmp_path / "report")
+    assert {name: there[name] for name in clean} == clean
+
+
+def test_a_report_folder_that_is_a_link_is_not_followed(
+    results: cclab.Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "index.html").write_text("mine")
+    folder = results.store.path
+    (folder / "report").symlink_to(elsewhere)
+    try:
+        for more in ((), ("--format", "flent"), ("--figure", "goodput")):
+            assert invoke(["report", str(folder), *more]) == WRONG_INPUT
+            assert "report: a link, and no folder" in capsys.readouterr().err
+            assert files_of(elsewhere) == {"index.html": b"mine"}
+    finally:
+        (folder / "report").unlink()
+
+
+def test_a_place_of_writers_that_is_a_link_is_not_swept(
+    results: cclab.Results, tmp_path: Path
+) -> None:
+    """A results folder from elsewhere, whose `tmp` leads to somebody's folders."""
+    mine = tmp_path / "home" / "thesis"
+    mine.mkdir(parents=True)
+    (mine / "text").write_text("years")
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "tmp").symlink_to(tmp_path / "home")
+    with pytest.raises(StoreError, match="tmp is a link, and no folder"):
+        Store(store).writer().__enter__()
+    assert files_of(tmp_path / "home") == {"thesis/text": b"years"}
+
+
+def test_a_new_variant_is_there_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["new", "variant", "mine", "--language", "c"]
+    with no_room(100):
+        assert invoke(words) == RUN_FAILED
+    told = capsys.readouterr().err
+    assert told.startswith("error: cannot write mine: ")
+    assert told.endswith("nothing there was changed\n")
+    assert all_of(tmp_path) == {}
+    # A link to nowhere would have been followed to a new file.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "study.toml").symlink_to(tmp_path / "nowhere")
+    assert invoke(words) == WRONG_INPUT
+    assert "mine has study.toml already" in capsys.readouterr().err
+    (tmp_path / "mine" / "study.toml").unlink()
+    assert invoke(words) == DONE
+
+
+def test_a_policy_and_a_figure_replace_links(results: cclab.Results, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    layers = [(np.zeros((1, 30)), np.zeros(1))]
+    for name in ("policy.py", "difference.svg"):
+        (tmp_path / name).symlink_to(victim)
+    before = all_of(tmp_path)
+    with no_room(10), pytest.raises(StoreError, match=FULL):
+        learn.save_policy(tmp_path / "policy.py", layers)
+    assert all_of(tmp_path) == before
+    learn.save_policy(tmp_path / "policy.py", layers)
+    folder = str(results.store.path)
+    assert invoke(["compare", folder, folder, "--figure", str(tmp_path / "difference.svg")]) == DONE
+    assert victim.read_text() == "mine"
+    assert "class Policy" in (tmp_path / "policy.py").read_text()
+    assert b"<svg" in (tmp_path / "difference.svg").read_bytes()
+
+
+def test_tables_of_packets_in_a_folder_of_ones_own_follow_no_link(
+    results: cclab.Results, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(bytes.fromhex("d4c3b2a1 02000400 00000000 00000000 ffff0000 65000000"))
+    names = [f"{name}.parquet" for name in ("segments", "sacks", "datagrams")]
+    planted(tmp_path / "series", names, victim)
+    before = all_of(tmp_path)
+    with no_room(10), pytest.raises((RunError, StoreError), match=FULL):
+        cclab.analyze(empty, series=tmp_path / "series")
+    assert all_of(tmp_path) == before
+    cclab.analyze(empty, series=tmp_path / "series")
+    assert victim.read_text() == "mine"
+    for name in names:
+        assert not (tmp_path / "series" / name).is_symlink()
+        assert (tmp_path / "series" / name).read_bytes().startswith(b"PAR1")
