@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core
+from cclab import _core, machine
 from cclab.errors import InputError
 from cclab.late import late
 
@@ -240,17 +240,20 @@ def analyze(
     max_connections: int | None = None,
     interval: tuple[float, float] | None = None,
     series: str | Path | None = None,
+    max_decompressed: int | None = None,
 ) -> Capture:
     """Analyses the packet capture at `path`: pcap or pcapng, compressed by gzip or zstd or not.
 
     At most `max_connections` are kept (50,000 if None): where there are more, those that were
     idle longest are not shown. `interval` is one in seconds since the first packet:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
-    need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
+    need be, go the tables `segments`, `sacks` and `datagrams`. `max_decompressed` is what a compressed file
+    may become, in bytes (if None, 200 times its size, and at least 256 MiB). Raises `CaptureError` if the file is
     no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
     """
     if max_connections is not None and max_connections < 1:
         raise InputError(f"max_connections is {max_connections}; it must be at least 1")
+    _check_memory(max_connections)
     nanoseconds = None
     if interval is not None:
         try:
@@ -273,9 +276,11 @@ def analyze(
     def again(folder: Path) -> object:
         if file == "-":
             raise InputError("standard input is read once: series=FOLDER keeps its segments")
-        return _core.analyze(file, max_connections, nanoseconds, folder)
+        return _core.analyze(file, max_connections, nanoseconds, folder, max_decompressed)
 
-    told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, series)
+    told, connections, conversations = _core.analyze(
+        file, max_connections, nanoseconds, series, max_decompressed
+    )
     head = json.loads(told)
     if interval is not None and head["packets"] and head["together"]["asked"] is None:
         raise InputError(
@@ -284,3 +289,13 @@ def analyze(
     return Capture(
         head, connections, conversations, again, None if series is None else Path(series)
     )
+
+
+def _check_memory(max_connections: int | None) -> None:
+    """Raises `InputError` if so many connections could take more memory than there is."""
+    each, there = _core.analyze_memory(1), machine.memory()
+    if max_connections is not None and max_connections * each > there:
+        raise InputError(
+            f"max_connections is {max_connections}: they may take {max_connections * each / 1e9:.3g} "
+            f"GB of memory, and there are {there / 1e9:.3g} GB: at most {there // each}"
+        )

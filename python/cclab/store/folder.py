@@ -245,7 +245,8 @@ class Store:
 
     def knows(self, plan: Plan) -> bool:
         """Whether `plan` is the plan last run in this folder, and not kept otherwise."""
-        text, kept = plan.to_json().encode(), self.place_of(plan)
+        text = plan.to_json().encode()
+        kept = self.place_of_text(text)
         try:
             last = (self.path / PLAN).read_bytes() == text
             return last and (not kept.exists() or kept.read_bytes() == text)

@@ -118,7 +118,7 @@ class Writer:
         text = plan.to_json().encode()
         with self._telling():
             self.store.plans.mkdir(exist_ok=True)
-            kept = [] if passing else [self.store.place_of(plan)]
+            kept = [] if passing else [self.store.place_of_text(text)]
             for place in (*kept, self.store.path / PLAN):
                 work = self._inside(PLAN)
                 work.write_bytes(text)
