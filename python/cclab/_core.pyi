@@ -516,9 +516,9 @@ def analyze(
     `max_connections` of each are kept (50,000 if None). `interval` is one in nanoseconds since the
     first segment, whose shares are told. The tables of all segments and datagrams are written into
     the folder `series`, which is there. `max_decompressed` is what a compressed capture may become,
-    in bytes; if None, 200 times its compressed size and at least 256 MiB. Raises `CaptureError` if the file is no capture or cannot
-    be read, and `RunError` if a table cannot be written; what is wrong in places is among the
-    document's `problems`.
+    in bytes; if None, 200 times its compressed size and at least 256 MiB. Raises `CaptureError` if
+    the file is no capture or cannot be read, and `RunError` if a table cannot be written; what is
+    wrong in places is among the document's `problems`.
     """
 
 def analyze_memory(max_connections: int) -> int:

@@ -247,9 +247,10 @@ def analyze(
     At most `max_connections` are kept (50,000 if None): where there are more, those that were
     idle longest are not shown. `interval` is one in seconds since the first packet:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
-    need be, go the tables `segments`, `sacks` and `datagrams`. `max_decompressed` is what a compressed file
-    may become, in bytes (if None, 200 times its size, and at least 256 MiB). Raises `CaptureError` if the file is
-    no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
+    need be, go the tables `segments`, `sacks` and `datagrams`. `max_decompressed` is
+    what a compressed file may become, in bytes (if None, 200 times its size, and at least 256 MiB).
+    Raises `CaptureError` if the file is no capture or cannot be read; what cannot be read of one
+    that is begun is among its `problems`.
     """
     if max_connections is not None and max_connections < 1:
         raise InputError(f"max_connections is {max_connections}; it must be at least 1")
@@ -295,7 +296,8 @@ def _check_memory(max_connections: int | None) -> None:
     """Raises `InputError` if so many connections could take more memory than there is."""
     each, there = _core.analyze_memory(1), machine.memory()
     if max_connections is not None and max_connections * each > there:
+        asked = max_connections * each
         raise InputError(
-            f"max_connections is {max_connections}: they may take {max_connections * each / 1e9:.3g} "
-            f"GB of memory, and there are {there / 1e9:.3g} GB: at most {there // each}"
+            f"max_connections is {max_connections}: they may take {asked / 1e9:.3g} GB of memory, "
+            f"and there are {there / 1e9:.3g} GB: at most {there // each}"
         )

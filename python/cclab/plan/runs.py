@@ -1,4 +1,4 @@
-"""The runs of a plan: what one is, and those of a sweep point, which differ in their seeds alone."""
+"""What a run is, and the runs of a sweep point, which differ in their seeds alone."""
 
 from __future__ import annotations
 

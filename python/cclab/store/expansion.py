@@ -9,8 +9,8 @@ FREE = 256 << 20
 """Bytes that an archive may become, however small it is."""
 
 TIMES = 100
-"""How many times its size it may become beyond that. Runs are compressed in their files already, and
-become less by a tenth at most; captures of headers some 5 to 20 times."""
+"""How many times its size it may become beyond that. Runs are compressed in their files already,
+and become less by a tenth at most; captures of headers some 5 to 20 times."""
 
 
 class ExpandedError(Exception):

@@ -239,7 +239,7 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
                 source.open("rb") as raw,
                 _decompressing(raw, source) as stream,
                 tarfile.open(
-                    fileobj=expansion.Bounded(stream, raw, most),
+                    fileobj=expansion.Bounded(stream, raw, most),  # type: ignore[call-overload] # it is only read
                     mode="r|",
                 ) as tar,
             ):
