@@ -106,7 +106,8 @@ impl RunIds {
         let mut before_seed = Sha256::new_with_prefix(r#"{"scenario":"#);
         before_seed.update(serde_json::to_vec(scenario).expect(json));
         before_seed.update(r#","seed":"#);
-        let [backend, version] = [backend, version].map(|text| serde_json::to_string(text).expect(json));
+        let [backend, version] =
+            [backend, version].map(|text| serde_json::to_string(text).expect(json));
         RunIds {
             before_seed,
             after_seed: format!(r#","backend":{backend},"version":{version}}}"#),
@@ -173,13 +174,26 @@ mod tests {
         let (backend, version) = ("a \"backend\"", "core 1, \u{e9}\\ 2\n");
         let ids = RunIds::new(scenario, backend, version);
         let whole = |seed| {
-            let content = Content { scenario, seed, backend, version };
+            let content = Content {
+                scenario,
+                seed,
+                backend,
+                version,
+            };
             let digest = Sha256::digest(serde_json::to_vec(&content).expect("JSON"));
-            digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect::<String>()
+            digest
+                .iter()
+                .take(10)
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
         };
         for seed in [0, 1, 9, 10, u64::MAX] {
             assert_eq!(ids.of(seed), whole(seed), "seed {seed}");
-            assert_eq!(run_id(scenario, seed, backend, version), whole(seed), "seed {seed}");
+            assert_eq!(
+                run_id(scenario, seed, backend, version),
+                whole(seed),
+                "seed {seed}"
+            );
         }
         assert_eq!(ids.listed(8..12), (8..12).map(whole).collect::<String>());
     }

@@ -78,6 +78,7 @@ def local(
             "pip install 'cclab[cluster]'"
         ) from None
     certificate, key = temporary.tls_ca_file, temporary.tls_client_key
+    options.let_pipes_break()
     # A batch system ends what it started by SIGTERM.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,6 +43,14 @@ def whole(option: str, least: int, most: int) -> Callable[[object], int]:
         return number
 
     return read
+
+
+def let_pipes_break() -> None:
+    """Has a connection that is closed by its other end be an error, as for any program of Python.
+
+    TLS writes to it before it has read that, and the signal would end this process.
+    """
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def _repeat(value: object) -> int | str:

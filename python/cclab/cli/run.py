@@ -47,6 +47,8 @@ def run(
     ] = None,
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
+    if cluster is not None:
+        options.let_pipes_break()
     if cluster is not None and Scheduler.of(cluster).is_open:
         note(
             f"{cluster} has no TLS: whoever reaches it can run programs as the owner of its "

@@ -43,7 +43,7 @@ class Scheduler:
         scheme, separator, place = named.rpartition("://")
         if (not separator or scheme in _SCHEMES) and _PLACE.fullmatch(place):
             return cls(named)
-        if not separator and Path(named).exists():
+        if named and not separator and Path(named).exists():
             return _read(Path(named))
         raise InputError(
             f"{named!r} is no file of a cluster, and no address of a Dask scheduler: "

@@ -140,6 +140,8 @@ class Cluster:
         for name in [*logging.root.manager.loggerDict, "tornado.application", "asyncio"]:
             if name.startswith(("distributed", "tornado", "asyncio")):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
+        if scheduler.certificate is None and address.startswith("tls://"):
+            _check_credentials(address)
         try:
             client = client_of(scheduler)
         except (OSError, ValueError, TimeoutError) as error:
@@ -267,6 +269,15 @@ def security(certificate: str, key: str) -> distributed.Security:
         tls_worker_cert=certificate,
         tls_worker_key=key,
     )
+
+
+def _check_credentials(address: str) -> None:
+    """Raises `InputError` if Dask's configuration has none for `address`."""
+    if distributed.Security().get_connection_args("client").get("ssl_context") is None:
+        raise InputError(
+            f"{address} is reached with credentials, and Dask's configuration has none: name the "
+            "file of `cclab cluster local`, or set distributed.comm.tls.ca-file and .client"
+        )
 
 
 def client_of(scheduler: Scheduler) -> distributed.Client:

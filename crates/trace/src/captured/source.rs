@@ -94,7 +94,9 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = self.expansion.most(self.compressed.load(Ordering::Relaxed));
         let left = most.saturating_sub(self.decompressed);
-        let part = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let part = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         if part == 0 && !buffer.is_empty() {
             // It is too much only if there is more.
             return match self.inner.read(&mut [0])? {
