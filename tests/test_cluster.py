@@ -17,8 +17,9 @@ import pytest
 
 from cclab import starts
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
-from cclab.execute.cluster import Cluster
+from cclab.execute.cluster import Cluster, client_of
 from conftest import files_of
 from waiting import PATIENCE_S, await_that
 
@@ -40,7 +41,7 @@ def cclab(*words: object) -> list[str]:
 
 @contextlib.contextmanager
 def cluster(workers: int = 2, **options: Any) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Workers on this machine: their scheduler's address, and its process.
+    """Workers on this machine: the file that tells of their scheduler, and its process.
 
     Whatever the test does, none of them outlives it.
     """
@@ -219,7 +220,7 @@ def test_an_interrupt_ends_a_long_run_on_a_cluster_and_its_worker_is_free_again(
             text=True,
         )
         workers = workers_of(process.pid)
-        with distributed.Client(address, set_as_default=False) as client:
+        with client_of(Scheduler.of(address)) as client:
             await_that(lambda: any(client.processing().values()), "a worker that has the run")
             before = used_s(workers)
             await_that(lambda: used_s(workers) > before + 2, "a worker that is at it")
@@ -244,7 +245,7 @@ def test_what_a_worker_fails_at_others_do_and_it_is_told_of(
         tempfile.tempdir = folder
 
     with cluster() as (address, _):
-        with distributed.Client(address, set_as_default=False) as client:
+        with client_of(Scheduler.of(address)) as client:
             broken = sorted(client.nthreads())[: 2 if every else 1]
             client.run(misplace, str(tmp_path / "gone"), workers=broken)
         done = subprocess.run(
@@ -324,7 +325,7 @@ def test_a_worker_that_lacks_what_a_study_needs_is_named_before_anything_runs(
             check=False,
         )
     assert done.returncode == WRONG_INPUT, done.stderr
-    assert "error: worker tcp://127.0.0.1:" in done.stderr
+    assert "error: worker tls://127.0.0.1:" in done.stderr
     assert "/nowhere/agent: no such program" in done.stderr
     assert not (tmp_path / "out").exists()
 
@@ -389,5 +390,5 @@ def test_a_worker_without_a_compiler_is_named_before_anything_runs(
     assert ended.returncode == WRONG_INPUT, ended.stderr
     told = "compiling soft.c needs a C compiler, and `/nowhere/cc` is none: install one"
     assert f"{told} (Debian: apt install gcc libc6-dev)" in ended.stderr
-    assert "error: worker tcp://127.0.0.1:" in ended.stderr
+    assert "error: worker tls://127.0.0.1:" in ended.stderr
     assert not (tmp_path / "out").exists()

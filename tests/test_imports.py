@@ -21,6 +21,7 @@ PACKAGE = ROOT / "python/cclab"
 OPTIONAL = {
     "cclab.execute.cluster": "distributed",
     "cclab.variant.jit": "numba",
+    "dask": "distributed",
     "distributed": "distributed",
     "llvmlite": "numba",
     "numba": "numba",

@@ -25,6 +25,7 @@ __all__ = [
     "StudyError",
     "Window",
     "analyze",
+    "analyze_memory",
     "applications",
     "baselines",
     "beside_others",
@@ -62,6 +63,7 @@ __all__ = [
     "read_runs",
     "results_schema",
     "run_id",
+    "run_ids",
     "run_names",
     "scenario_schema",
     "schema",
@@ -291,6 +293,10 @@ def run_id(scenario: str, seed: int, backend: str, version: str) -> str:
     `version` is what `determinants` gave, for this backend.
     """
 
+def run_ids(scenario: str, first: int, runs: int, backend: str, version: str) -> str:
+    """Those of `runs` runs of `scenario` (JSON), with seeds from `first` on, one behind the other;
+    see `run_id`."""
+
 def baselines(
     scenario: str, baseline: str, seeds: list[int], backend: str, version: str
 ) -> list[tuple[str, str, list[str]] | None]:
@@ -316,8 +322,9 @@ def plan(
     backend: str | None = None,
     repeat: int | str | None = None,
     seed: int | None = None,
-) -> str:
-    """The plan of the study in `text`, as JSON; messages call it `file`. `replaced` has the
+) -> tuple[str, list[str]]:
+    """The plan of the study in `text`, as JSON: what it says of all its sweep points, and each of
+    them with its runs; messages call it `file`. `replaced` has the
     settings that an argument stands for, each behind what messages call that. `kernels` are those
     of the backends that run on some, each as `determinants` has them.
 
@@ -501,16 +508,22 @@ def analyze(
     max_connections: int | None = None,
     interval: tuple[int, int] | None = None,
     series: str | PathLike[str] | None = None,
+    max_decompressed: int | None = None,
 ) -> tuple[str, bytes, bytes]:
     """What each TCP connection and conversation over UDP in the packet capture at `path` did.
 
     The document as JSON, and its tables `connections` and `conversations` as Parquet files. At most
     `max_connections` of each are kept (50,000 if None). `interval` is one in nanoseconds since the
     first segment, whose shares are told. The tables of all segments and datagrams are written into
-    the folder `series`, which is there. Raises `CaptureError` if the file is no capture or cannot
-    be read, and `RunError` if a table cannot be written; what is wrong in places is among the
-    document's `problems`.
+    the folder `series`, which is there. `max_decompressed` is what a compressed capture may become,
+    in bytes; if None, 200 times its compressed size and at least 256 MiB. Raises `CaptureError` if
+    the file is no capture or cannot be read, and `RunError` if a table cannot be written; what is
+    wrong in places is among the document's `problems`.
     """
+
+def analyze_memory(max_connections: int) -> int:
+    """Bytes of memory that an analysis takes whose `max_connections` are all there, and as many
+    conversations."""
 
 def declared_params(path: str) -> str:
     """The parameters that the C or Rust file at `path` declares, as in `variant_file`, with their

@@ -46,7 +46,8 @@ def run(
     `backend`, `repeat` and `seed` replace what the study says, and each of `set` one key
     (`"duration=10s"`); of what is missing, only the runs are done whose ids begin with one of
     `only`, if there are any; `jobs` is the number of runs at a time (one per CPU if None), and
-    `cluster` the address of a Dask scheduler whose workers do them in place of this machine.
+    `cluster` the file of `cclab cluster local`, or the address of a Dask scheduler, whose workers
+    do them in place of this machine.
 
     Raises `StudyError` or `InputError` for wrong input, `StoreError` if `out` cannot be used,
     and `RunsFailedError` if runs fail: the others are done all the same, and stay in the folder.

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 from cclab import kernel
 from cclab.errors import DamageError, InputError, RunError, StoreError
 from cclab.execute import execute
-from cclab.execute.address import check_address
+from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Local
 from cclab.execute.state import Rounds
 from cclab.late import late
+from cclab.machine import MOST_JOBS
 from cclab.measure.repeats import Growth
 from cclab.plan import companions
 from cclab.store.index import Index
@@ -281,10 +282,12 @@ def _refresh_index(store: Store) -> None:
 def _check_workers(jobs: int | None, cluster: str | None) -> None:
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
+    if jobs is not None and jobs > MOST_JOBS:
+        raise InputError(f"jobs is {jobs}; it must be at most {MOST_JOBS}")
     if cluster is not None:
         if jobs is not None:
             raise InputError("jobs are of this machine, and a cluster has others: one or the other")
-        check_address(cluster)
+        Scheduler.of(cluster)
 
 
 @contextlib.contextmanager

@@ -8,8 +8,11 @@ use cclab_trace::captured::{CaptureError, CaptureFile, Carried, Compression, For
 use cclab_units::Time;
 use serde::Serialize;
 
+use crate::connection::Connection;
 use crate::connections::Direction;
+use crate::conversation::Conversation;
 use crate::conversations::Talk;
+use crate::kept::Kept;
 use crate::reading::{self, Read, Seen};
 use crate::row;
 use crate::segments::Watch;
@@ -24,6 +27,15 @@ pub struct Options {
     pub max_connections: NonZeroUsize,
     /// An interval, since the capture's first packet, whose shares are asked for.
     pub interval: Option<(Time, Time)>,
+}
+
+impl Options {
+    /// Bytes of memory that an analysis takes whose `max_connections` are all there, and as many
+    /// conversations.
+    pub fn memory(&self) -> u64 {
+        let each = Kept::<Connection>::EACH + Kept::<Conversation>::EACH;
+        (each as u64).saturating_mul(self.max_connections.get() as u64)
+    }
 }
 
 impl Default for Options {

@@ -49,6 +49,14 @@ pub(crate) struct Held<T> {
 }
 
 impl<T> Kept<T> {
+    /// Bytes that one takes, on average of all that may be kept: itself, what is known by its
+    /// endpoints, and what it may take beyond.
+    pub const EACH: usize = size_of::<Held<T>>()
+        + size_of::<Option<Box<Held<T>>>>()
+        + size_of::<(Endpoints, usize)>()
+        + size_of::<Reverse<(u64, usize)>>()
+        + MEMORY_EACH;
+
     /// At most `most`.
     pub fn new(most: NonZeroUsize) -> Kept<T> {
         Kept {

@@ -18,7 +18,7 @@ pub use lists::{
     variant_file, variants,
 };
 pub use names::names;
-pub use plan::plan_document;
+pub use plan::plan_documents;
 pub use progress::Progress;
 pub use run::{measure, needs, on_kernel, simulate};
 pub use support::{BACKENDS, Reason, doing_all, unsupported};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Baseline, Expectation, Overrides, Run, Scenario, Study, StudyError, Until};
+use cclab_spec::{Baseline, Expectation, Overrides, RunIds, Scenario, Study, StudyError, Until};
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,35 +10,37 @@ use serde_json::Value;
 use crate::determinants::{Kernels, absent, determinants};
 use crate::support::{disregarded, doing, others, unsupported};
 
-/// The plan of `study` as JSON: what is written, the sweep points with what the backend cannot do at
-/// each, the runs, the expectations. `kernels` are those of the backends that run on some.
+/// The plan of `study` in JSON texts: what it says of all its sweep points, with the expectations,
+/// and each of the points with its runs and what the backend cannot do there. `kernels` are those of
+/// the backends that run on some.
 ///
 /// # Errors
 /// What is wrong with the study.
 ///
 /// # Panics
 /// Never: a plan is JSON.
-pub fn plan_document(
+pub fn plan_documents(
     study: &Study,
     overrides: &Overrides,
     kernels: &BTreeMap<String, Kernels>,
-) -> Result<String, StudyError> {
-    let plan = study.plan(overrides, &|scenario, backend| {
-        determinants(scenario, backend, kernels.get(backend))
-    })?;
-    let backend = plan.runs.first().map_or("", |planned| &planned.run.backend);
-    let mut points = Vec::new();
-    for (index, point) in plan.scenarios.iter().enumerate() {
-        let reasons = unsupported(&point.scenario, backend);
-        let missing = absent(&point.scenario, kernels.get(backend));
+) -> Result<(String, Vec<String>), StudyError> {
+    let mut points: Vec<String> = Vec::new();
+    let version =
+        |scenario: &Scenario, backend: &str| determinants(scenario, backend, kernels.get(backend));
+    let mut first_backend = None;
+    let frame = study.plan_points(overrides, &version, &mut |point| {
+        // What is asked of one point is asked of all.
+        let asked = *first_backend.get_or_insert(point.backend);
+        let reasons = unsupported(&point.scenario, asked);
+        let missing = absent(&point.scenario, kernels.get(asked));
         let places = match reasons.is_empty() && missing.is_empty() {
             true => None,
-            false => Some(study.places(overrides, index)?),
+            false => Some(study.places(overrides, points.len())?),
         };
         let place = |path: &str| places.as_ref().and_then(|places| places.find(path));
         let elsewhere = match reasons.is_empty() {
             true => Vec::new(),
-            false => others(&point.scenario, backend),
+            false => others(&point.scenario, asked),
         };
         let refused = reasons.into_iter().map(|reason| Refused {
             place: place(&reason.path),
@@ -50,35 +52,25 @@ pub fn plan_document(
             place: place(&kernel.path),
             name: kernel.name,
         });
-        points.push(PointLines {
+        let ids = RunIds::new(&point.scenario, point.backend, &point.version);
+        points.push(json(&PointLines {
             params: &point.params,
             scenario: &point.scenario,
             unsupported: refused.collect(),
-            disregarded: disregarded(&point.scenario, backend),
+            disregarded: disregarded(&point.scenario, asked),
             absent: missing.collect(),
-            runs: Vec::new(),
-        });
-    }
-    for planned in &plan.runs {
-        let Run {
-            id,
-            seed,
-            backend,
-            version,
-            ..
-        } = &planned.run;
-        points[planned.point].runs.push(RunLine {
-            id,
-            seed: *seed,
-            backend,
-            version,
-        });
-    }
-    let expected = match plan.expectations.is_empty() {
+            backend: point.backend,
+            version: &point.version,
+            seed: point.seeds.start,
+            ids: ids.listed(point.seeds),
+        }));
+        Ok(())
+    })?;
+    let expected = match frame.expectations.is_empty() {
         true => Vec::new(),
         false => {
             let places = study.places(overrides, 0)?;
-            let all = plan.expectations.iter();
+            let all = frame.expectations.iter();
             all.map(|expectation| Expected {
                 expectation,
                 place: places.of(&["expect", &expectation.label]),
@@ -86,18 +78,21 @@ pub fn plan_document(
             .collect()
         }
     };
-    let document = Document {
+    let document = json(&Document {
         title: study.title(),
         question: study.question(),
         expectations: expected,
-        until: plan.until.as_ref(),
-        baselines: &plan.baselines,
-        points,
-    };
-    Ok(serde_json::to_string(&document).expect("a plan is JSON"))
+        until: frame.until.as_ref(),
+        baselines: &frame.baselines,
+    });
+    Ok((document, points))
 }
 
-/// A plan as Python reads it: runs name their scenario by standing under it.
+fn json(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("a plan is JSON")
+}
+
+/// What a plan says of all its points, as Python reads it.
 #[derive(Serialize)]
 struct Document<'a> {
     title: Option<&'a str>,
@@ -105,7 +100,6 @@ struct Document<'a> {
     expectations: Vec<Expected<'a>>,
     until: Option<&'a Until>,
     baselines: &'a [Baseline],
-    points: Vec<PointLines<'a>>,
 }
 
 #[derive(Serialize)]
@@ -124,7 +118,12 @@ struct PointLines<'a> {
     unsupported: Vec<Refused>,
     disregarded: Vec<String>,
     absent: Vec<AbsentKernel>,
-    runs: Vec<RunLine<'a>>,
+    backend: &'a str,
+    version: &'a str,
+    /// That of the first run; those of the others follow.
+    seed: u64,
+    /// Of the runs, one behind the other.
+    ids: String,
 }
 
 /// A key of the study and what the backend does not do of it.
@@ -144,12 +143,4 @@ struct AbsentKernel {
     name: String,
     /// File, line and column, where the study names it.
     place: Option<String>,
-}
-
-#[derive(Serialize)]
-struct RunLine<'a> {
-    id: &'a str,
-    seed: u64,
-    backend: &'a str,
-    version: &'a str,
 }

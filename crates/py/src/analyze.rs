@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cclab_analyze::segments::{Datagram, Sack, Segment};
 use cclab_analyze::{Analysis, Options, Series, Watch, analyze_file};
 use cclab_trace::TableWriter;
-use cclab_trace::captured::CaptureFile;
+use cclab_trace::captured::{CaptureFile, Expansion};
 use cclab_trace::table::Row;
 use cclab_units::Time;
 use pyo3::prelude::*;
@@ -18,24 +18,27 @@ use crate::error;
 /// as JSON, and its tables `connections` and `conversations` as Parquet files.
 ///
 /// `interval` is one in nanoseconds since the first packet, whose shares are told; into the
-/// folder `series` go the tables of all segments and datagrams.
+/// folder `series` go the tables of all segments and datagrams. `max_decompressed` is what a
+/// compressed capture may become, in bytes.
 #[pyfunction]
-#[pyo3(signature = (path, max_connections=None, interval=None, series=None))]
+#[pyo3(signature = (path, max_connections=None, interval=None, series=None, max_decompressed=None))]
 pub fn analyze<'py>(
     py: Python<'py>,
     path: PathBuf,
     max_connections: Option<NonZeroUsize>,
     interval: Option<(u64, u64)>,
     series: Option<PathBuf>,
+    max_decompressed: Option<u64>,
 ) -> PyResult<(String, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
     let (document, connections, conversations) = py.detach(|| {
+        let expansion = max_decompressed.map_or(Expansion::Plausible, Expansion::AtMost);
         let mut options = Options::default();
         if let Some(most) = max_connections {
             options.max_connections = most;
         }
         options.interval =
             interval.map(|(from, to)| (Time::from_nanos(from), Time::from_nanos(to)));
-        let analysis = analyzed(&path, options, series.as_deref())?;
+        let analysis = analyzed(&path, expansion, options, series.as_deref())?;
         let document = serde_json::to_string(&analysis).map_err(error::run)?;
         let connections = parquet(&analysis.connections)?;
         let conversations = parquet(&analysis.conversations)?;
@@ -48,8 +51,23 @@ pub fn analyze<'py>(
     ))
 }
 
-fn analyzed(path: &Path, options: Options, series: Option<&Path>) -> PyResult<Analysis> {
-    let file = CaptureFile::open(path).map_err(error::capture)?;
+/// Bytes of memory that an analysis takes whose `max_connections` are all there.
+#[pyfunction]
+pub fn analyze_memory(max_connections: NonZeroUsize) -> u64 {
+    let options = Options {
+        max_connections,
+        ..Options::default()
+    };
+    options.memory()
+}
+
+fn analyzed(
+    path: &Path,
+    expansion: Expansion,
+    options: Options,
+    series: Option<&Path>,
+) -> PyResult<Analysis> {
+    let file = CaptureFile::open_within(path, expansion).map_err(error::capture)?;
     let Some(folder) = series else {
         let mut heeding = Heeding::new(());
         let analysis = analyze_file(file, options, &mut heeding);

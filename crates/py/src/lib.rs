@@ -43,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::description_schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::run_ids, module)?)?;
     module.add_function(wrap_pyfunction!(plan::determinants, module)?)?;
     module.add_function(wrap_pyfunction!(plan::kernels, module)?)?;
     module.add_function(wrap_pyfunction!(plan::modules, module)?)?;
@@ -71,6 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
     module.add_function(wrap_pyfunction!(measure::beside_others, module)?)?;
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(analyze::analyze_memory, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::variant_file, module)?)?;
     module.add_function(wrap_pyfunction!(names::declared_params, module)?)?;

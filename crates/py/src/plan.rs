@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cclab_backends::Kernels;
-use cclab_spec::{Baseline, Overrides, Repeats, Scenario, Study};
+use cclab_spec::{Baseline, Overrides, Repeats, RunIds, Scenario, Study};
 use pyo3::prelude::*;
 
 use crate::error;
@@ -17,8 +17,8 @@ pub fn check(text: &str, file: &str) -> PyResult<()> {
         .map_err(error::study)
 }
 
-/// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend
-/// cannot do at each, the runs, the expectations. `kernels` are those of the backends that run on some.
+/// The plan of the study in `text` as JSON: what it says of all its points, and each of the points
+/// with its runs and what the backend cannot do there. `kernels` are those of the backends that run on some.
 #[pyfunction]
 #[pyo3(signature = (text, file, set, replaced, kernels, backend=None, repeat=None, seed=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names its arguments")]
@@ -31,7 +31,7 @@ pub fn plan(
     backend: Option<String>,
     repeat: Option<RepeatGiven>,
     seed: Option<u64>,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<String>)> {
     let overrides = Overrides {
         set,
         replaced,
@@ -43,7 +43,7 @@ pub fn plan(
         seed,
     };
     let study = Study::load_knowing(text, file, cclab_backends::names()).map_err(error::study)?;
-    cclab_backends::plan_document(&study, &overrides, &kernels).map_err(error::study)
+    cclab_backends::plan_documents(&study, &overrides, &kernels).map_err(error::study)
 }
 
 /// `repeat` as Python gives it.
@@ -113,6 +113,21 @@ pub fn run_id(scenario: &str, seed: u64, backend: &str, version: &str) -> PyResu
     Ok(cclab_spec::run_id(&scenario, seed, backend, version))
 }
 
+/// The ids of the runs of `scenario` (JSON) with `runs` seeds from `first` on, one behind the other; see
+/// `run_id`.
+#[pyfunction]
+pub fn run_ids(
+    scenario: &str,
+    first: u64,
+    runs: u64,
+    backend: &str,
+    version: &str,
+) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    let ids = RunIds::new(&scenario, backend, version);
+    Ok(ids.listed(first..first.saturating_add(runs)))
+}
+
 /// A scenario (JSON), what determines runs of it, and the id of that with each of some seeds.
 type WithIds = (String, String, Vec<String>);
 
@@ -133,8 +148,8 @@ pub fn baselines(
     let one = |index| {
         let other = baseline.of(&scenario, index)?;
         let version = cclab_spec::determinants_beside(&other, &scenario, version);
-        let id = |&seed: &u64| cclab_spec::run_id(&other, seed, backend, &version);
-        let ids = seeds.iter().map(id).collect();
+        let all = RunIds::new(&other, backend, &version);
+        let ids = seeds.iter().map(|&seed| all.of(seed)).collect();
         let text = serde_json::to_string(&other).expect("a scenario is JSON");
         Some((text, version, ids))
     };

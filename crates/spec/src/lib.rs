@@ -60,7 +60,7 @@ pub use names::{Names, Parametric, Stack};
 pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opportunities};
 pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
-pub use plan::{Plan, PlannedRun, Point, run_id};
+pub use plan::{Frame, ID_DIGITS, Plan, PlannedPoint, PlannedRun, Point, RunIds, run_id};
 pub use points::{
     BOTTLENECK_POINT, SHARED_ACCESS, access_name, bottleneck_name, own_hosts, way_back_name,
 };

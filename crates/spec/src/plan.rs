@@ -1,6 +1,7 @@
 //! Every run of a study, each with its seed and the hash of its content.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -52,29 +53,148 @@ pub struct PlannedRun {
     pub run: Run,
 }
 
-/// The name of a run's entry in a store: the first 20 hexadecimal digits of the SHA-256 of its
-/// content as JSON. Structs serialise their fields in the order of declaration and maps are
-/// sorted, so that equal content gives equal bytes.
-pub fn run_id(scenario: &Scenario, seed: u64, backend: &str, version: &str) -> String {
-    #[derive(Serialize)]
-    struct Content<'a> {
-        scenario: &'a Scenario,
-        seed: u64,
-        backend: &'a str,
-        version: &'a str,
+/// What a plan says of all its points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// As [`Plan::study`].
+    pub study: Json,
+    /// As [`Plan::until`].
+    pub until: Option<Until>,
+    /// As [`Plan::expectations`].
+    pub expectations: Vec<Expectation>,
+    /// As [`Plan::baselines`].
+    pub baselines: Vec<Baseline>,
+}
+
+/// A sweep point and its runs, which differ in their seeds alone.
+#[derive(Clone, Debug)]
+pub struct PlannedPoint {
+    /// As [`Point::params`].
+    pub params: IndexMap<String, Json>,
+    /// What it runs.
+    pub scenario: Scenario,
+    /// What it runs on.
+    pub backend: &'static str,
+    /// What else determines its runs.
+    pub version: String,
+    /// A run has each; with a rule for repeats, as many as there may be.
+    pub seeds: Range<u64>,
+}
+
+/// Digits of a run's id.
+pub const ID_DIGITS: usize = 20;
+
+/// The ids of the runs of one scenario that differ in their seeds alone.
+///
+/// An id is the name of a run's entry in a store: the first 20 hexadecimal digits of the SHA-256 of
+/// its content as JSON, `{"scenario":..,"seed":..,"backend":..,"version":..}`. Structs serialise
+/// their fields in the order of declaration and maps are sorted, so that equal content gives equal
+/// bytes. What stands before the seed is most of it, and is digested once.
+#[derive(Clone, Debug)]
+pub struct RunIds {
+    before_seed: Sha256,
+    after_seed: String,
+}
+
+impl RunIds {
+    /// Those of `scenario` on `backend`, determined by `version`.
+    ///
+    /// # Panics
+    /// Never: a scenario has text keys and finite numbers, so it is JSON.
+    pub fn new(scenario: &Scenario, backend: &str, version: &str) -> RunIds {
+        let json = "a scenario has text keys and finite numbers, so it is JSON";
+        let mut before_seed = Sha256::new_with_prefix(r#"{"scenario":"#);
+        before_seed.update(serde_json::to_vec(scenario).expect(json));
+        before_seed.update(r#","seed":"#);
+        let [backend, version] =
+            [backend, version].map(|text| serde_json::to_string(text).expect(json));
+        RunIds {
+            before_seed,
+            after_seed: format!(r#","backend":{backend},"version":{version}}}"#),
+        }
     }
-    let content = serde_json::to_vec(&Content {
-        scenario,
-        seed,
-        backend,
-        version,
-    })
-    .expect("a scenario has text keys and finite numbers, so it is JSON");
-    Sha256::digest(&content)
-        .iter()
-        .take(10)
-        .fold(String::new(), |mut id, byte| {
-            write!(id, "{byte:02x}").expect("writing to a string cannot fail");
-            id
-        })
+
+    /// That of the run with `seed`.
+    ///
+    /// # Panics
+    /// Never: writing to a string does not fail.
+    pub fn of(&self, seed: u64) -> String {
+        let mut id = String::with_capacity(ID_DIGITS);
+        self.push(seed, &mut id);
+        id
+    }
+
+    /// Those of the runs with `seeds`, one behind the other.
+    ///
+    /// # Panics
+    /// Never: writing to a string does not fail.
+    pub fn listed(&self, seeds: Range<u64>) -> String {
+        let runs = usize::try_from(seeds.end.saturating_sub(seeds.start)).unwrap_or(0);
+        let mut ids = String::with_capacity(runs * ID_DIGITS);
+        for seed in seeds {
+            self.push(seed, &mut ids);
+        }
+        ids
+    }
+
+    fn push(&self, seed: u64, ids: &mut String) {
+        let mut digest = self.before_seed.clone();
+        digest.update(seed.to_string());
+        digest.update(&self.after_seed);
+        for byte in digest.finalize().iter().take(ID_DIGITS / 2) {
+            write!(ids, "{byte:02x}").expect("writing to a string cannot fail");
+        }
+    }
+}
+
+/// The id of one run; see [`RunIds`].
+pub fn run_id(scenario: &Scenario, seed: u64, backend: &str, version: &str) -> String {
+    RunIds::new(scenario, backend, version).of(seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Study;
+
+    #[test]
+    fn an_id_is_the_digest_of_a_runs_whole_content() {
+        #[derive(Serialize)]
+        struct Content<'a> {
+            scenario: &'a Scenario,
+            seed: u64,
+            backend: &'a str,
+            version: &'a str,
+        }
+        let text = "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n\
+                    [[flow]]\nname = \"a\"\ncc = \"reno\"\n";
+        let study = Study::load(text, "study.toml").expect("a study");
+        let plan = study.plan(&Default::default(), &|_, _| String::new());
+        let scenario = &plan.expect("a plan").scenarios[0].scenario;
+        let (backend, version) = ("a \"backend\"", "core 1, \u{e9}\\ 2\n");
+        let ids = RunIds::new(scenario, backend, version);
+        let whole = |seed| {
+            let content = Content {
+                scenario,
+                seed,
+                backend,
+                version,
+            };
+            let digest = Sha256::digest(serde_json::to_vec(&content).expect("JSON"));
+            digest
+                .iter()
+                .take(10)
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
+        for seed in [0, 1, 9, 10, u64::MAX] {
+            assert_eq!(ids.of(seed), whole(seed), "seed {seed}");
+            assert_eq!(
+                run_id(scenario, seed, backend, version),
+                whole(seed),
+                "seed {seed}"
+            );
+        }
+        assert_eq!(ids.listed(8..12), (8..12).map(whole).collect::<String>());
+    }
 }

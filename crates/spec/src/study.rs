@@ -9,7 +9,7 @@ use crate::names::Names;
 use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
 use crate::place::Places;
-use crate::plan::{Plan, PlannedRun, Point, run_id};
+use crate::plan::{Frame, Plan, PlannedPoint, PlannedRun, Point, RunIds};
 use crate::repeat::{Repeat, Until};
 use crate::resolve::{Files, resolve};
 use crate::scenario::{Run, Scenario};
@@ -116,8 +116,51 @@ impl Study {
         overrides: &Overrides,
         version: &dyn Fn(&Scenario, &str) -> String,
     ) -> Result<Plan, StudyError> {
+        let (mut scenarios, mut runs) = (Vec::new(), Vec::new());
+        let frame = self.plan_points(overrides, version, &mut |point| {
+            let ids = RunIds::new(&point.scenario, point.backend, &point.version);
+            runs.extend(point.seeds.map(|seed| PlannedRun {
+                point: scenarios.len(),
+                run: Run {
+                    id: ids.of(seed),
+                    scenario: point.scenario.clone(),
+                    seed,
+                    backend: point.backend.to_owned(),
+                    version: point.version.clone(),
+                },
+            }));
+            scenarios.push(Point {
+                params: point.params,
+                scenario: point.scenario,
+            });
+            Ok(())
+        })?;
+        Ok(Plan {
+            study: frame.study,
+            scenarios,
+            until: frame.until,
+            runs,
+            expectations: frame.expectations,
+            baselines: frame.baselines,
+        })
+    }
+
+    /// As `plan`, with each sweep point handed to `take` as soon as it is known: of a study of many
+    /// runs, none is in memory but what `take` keeps.
+    ///
+    /// # Errors
+    /// What is wrong with the study, and what `take` returns, which ends it.
+    pub fn plan_points(
+        &self,
+        overrides: &Overrides,
+        version: &dyn Fn(&Scenario, &str) -> String,
+        take: &mut dyn FnMut(PlannedPoint) -> Result<(), StudyError>,
+    ) -> Result<Frame, StudyError> {
         let mut sources = self.sources.clone();
-        plan(self, overrides, version, &mut sources).map_err(|problem| sources.locate(problem))
+        plan(self, overrides, version, &mut sources, take).map_err(|stop| match stop {
+            Stop::Wrong(problem) => sources.locate(problem),
+            Stop::There(error) => error,
+        })
     }
 
     /// Where the keys of sweep point `point` are written.
@@ -138,14 +181,13 @@ fn plan(
     overrides: &Overrides,
     version: &dyn Fn(&Scenario, &str) -> String,
     sources: &mut Sources,
-) -> Result<Plan, Problem> {
+    take: &mut dyn FnMut(PlannedPoint) -> Result<(), StudyError>,
+) -> Result<Frame, Stop> {
     let mut document = study.document.clone();
     let (fixed, lists) = apply(&mut document, overrides, sources)?;
     let sweep = Sweep::of(&document, lists, &fixed)?;
-    let mut plan = Plan {
+    let mut frame = Frame {
         study: echo(&document, &sweep),
-        scenarios: Vec::new(),
-        runs: Vec::new(),
         until: None,
         expectations: Vec::new(),
         baselines: Vec::new(),
@@ -165,36 +207,45 @@ fn plan(
                 .iter()
                 .flat_map(|expectation| &expectation.metrics)
                 .filter_map(|named| study.names.metrics.needs(&named.subject, &named.metric));
-            plan.baselines = needed.chain(written.baselines.0.iter().copied()).collect();
-            plan.baselines.sort_unstable();
-            plan.baselines.dedup();
-            plan.expectations = expectations;
-            plan.until = until;
+            frame.baselines = needed.chain(written.baselines.0.iter().copied()).collect();
+            frame.baselines.sort_unstable();
+            frame.baselines.dedup();
+            frame.expectations = expectations;
+            frame.until = until;
         }
         check_seeds(&written, sweep.len())?;
         let backend = written.backend.name();
         let version = version(&scenario, backend);
-        for seed in (written.seed.value..).take(written.repeat.value.most() as usize) {
-            let id = run_id(&scenario, seed, backend, &version);
-            let run = Run {
-                id,
-                scenario: scenario.clone(),
-                seed,
-                backend: backend.to_owned(),
-                version: version.clone(),
-            };
-            plan.runs.push(PlannedRun {
-                point: plan.scenarios.len(),
-                run,
-            });
-        }
         let params = values
             .iter()
             .map(|(axis, value)| (axis.path.to_string(), value.to_json()))
             .collect();
-        plan.scenarios.push(Point { params, scenario });
+        let first = written.seed.value;
+        take(PlannedPoint {
+            params,
+            scenario,
+            backend,
+            version,
+            // `check_seeds` knows that there are so many.
+            seeds: first..first.saturating_add(written.repeat.value.most()),
+        })
+        .map_err(Stop::There)?;
     }
-    Ok(plan)
+    Ok(frame)
+}
+
+/// Why planning ends before the last point.
+enum Stop {
+    /// What is wrong with the study, whose place is not yet told.
+    Wrong(Problem),
+    /// What whoever takes the points found.
+    There(StudyError),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Stop {
+        Stop::Wrong(problem)
+    }
 }
 
 /// A problem where a value that the sweep replaces at every point is none that could stand there.

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core, whole
+from cclab import _core, machine, whole
 from cclab.errors import InputError, RunError
 from cclab.late import late
 
@@ -246,20 +246,29 @@ def analyze(
     max_connections: int | None = None,
     interval: tuple[float, float] | None = None,
     series: str | Path | None = None,
+    max_decompressed: int | None = None,
 ) -> Capture:
     """Analyses the packet capture at `path`: pcap or pcapng, compressed by gzip or zstd or not.
 
     At most `max_connections` are kept (50,000 if None): where there are more, those that were
     idle longest are not shown. `interval` is one in seconds since the first packet:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
-    need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
-    no capture or cannot be read, and `StoreError` or `RunError` if `series` cannot be written;
-    what cannot be read of one that is begun is among its `problems`. Raises `DamageError` if it is
-    that of a run in a results folder and not as it was written.
+    need be, go the tables `segments`, `sacks` and `datagrams`. `max_decompressed` is what a
+    compressed file may become, in bytes (if None, 200 times its size, and at least 256 MiB).
+    Raises `CaptureError` if the file is no capture or cannot be read, and `StoreError` or
+    `RunError` if `series` cannot be written; what cannot be read of one that is begun is among its
+    `problems`. Raises `DamageError` if it is that of a run in a results folder and not as it was
+    written.
     """
     if os.fspath(path) != "-":
         stored.check_origin(Path(path))
-    return read(path, max_connections=max_connections, interval=interval, series=series)
+    return read(
+        path,
+        max_connections=max_connections,
+        interval=interval,
+        series=series,
+        max_decompressed=max_decompressed,
+    )
 
 
 def read(
@@ -268,10 +277,12 @@ def read(
     max_connections: int | None = None,
     interval: tuple[float, float] | None = None,
     series: str | Path | None = None,
+    max_decompressed: int | None = None,
 ) -> Capture:
     """As `analyze`, whatever became of the file since it was written."""
     if max_connections is not None and max_connections < 1:
         raise InputError(f"max_connections is {max_connections}; it must be at least 1")
+    _check_memory(max_connections)
     nanoseconds = None
     if interval is not None:
         try:
@@ -288,10 +299,12 @@ def read(
     def again(folder: Path) -> object:
         if file == "-":
             raise InputError("standard input is read once: series=FOLDER keeps its segments")
-        return _core.analyze(file, max_connections, nanoseconds, folder)
+        return _core.analyze(file, max_connections, nanoseconds, folder, max_decompressed)
 
     with contextlib.nullcontext() if series is None else _kept(Path(series)) as place:
-        told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, place)
+        told, connections, conversations = _core.analyze(
+            file, max_connections, nanoseconds, place, max_decompressed
+        )
         head = json.loads(told)
         if interval is not None and head["packets"] and head["together"]["asked"] is None:
             raise InputError(
@@ -312,3 +325,14 @@ def _kept(series: Path) -> Iterator[Path]:
         except RunError as error:
             why = str(error).removeprefix(f"{place}/")
             raise RunError(f"cannot write {series}: {why}; nothing there was changed") from error
+
+
+def _check_memory(max_connections: int | None) -> None:
+    """Raises `InputError` if so many connections could take more memory than there is."""
+    each, there = _core.analyze_memory(1), machine.memory()
+    if max_connections is not None and max_connections * each > there:
+        asked = max_connections * each
+        raise InputError(
+            f"max_connections is {max_connections}: they may take {asked / 1e9:.3g} GB of memory, "
+            f"and there are {there / 1e9:.3g} GB: at most {there // each}"
+        )

@@ -82,6 +82,7 @@ def analyze(
             help="Connections and conversations to keep; 50000 of each if not given.",
         ),
     ] = None,
+    max_decompressed: options.MaxDecompressed = None,
 ) -> None:
     """Analyze a packet capture: throughput, losses, RTT and windows of each TCP connection.
 
@@ -94,7 +95,7 @@ def analyze(
     formats = _formats(series or [], xplot)
     if connection and not (out or formats):
         raise InputError("--connection chooses what is written: give --out DIR too")
-    bounds = _Bounds(max_connections, _seconds(interval))
+    bounds = _Bounds(max_connections, _seconds(interval), max_decompressed)
     with _an_interrupt_ends_the_writer(file):
         if out or formats:
             capture = _written(file, out, bounds, connection, formats)
@@ -138,10 +139,15 @@ class _Bounds:
 
     max_connections: int | None
     interval: tuple[float, float] | None
+    max_decompressed: int | None
 
     def analyze(self, file: Path, series: Path | None = None) -> Capture:
         return analyze_capture(
-            file, max_connections=self.max_connections, interval=self.interval, series=series
+            file,
+            max_connections=self.max_connections,
+            interval=self.interval,
+            series=series,
+            max_decompressed=self.max_decompressed,
         )
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.exceptions import TyperException
 
+from cclab import _core
+from cclab.machine import MOST_JOBS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_I63 = 2**63 - 1
 _U32 = 2**32 - 1
 _U64 = 2**64 - 1
-_MOST_JOBS = 4096
 
 
 class Refusal(TyperException):
@@ -41,10 +45,27 @@ def whole(option: str, least: int, most: int) -> Callable[[object], int]:
     return read
 
 
+def let_pipes_break() -> None:
+    """Has a connection that is closed by its other end be an error, as for any program of Python.
+
+    TLS writes to it before it has read that, and the signal would end this process.
+    """
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
 def _repeat(value: object) -> int | str:
     """Reads the number of runs of a point; the core decides whether other text is a rule."""
     text = str(value).strip()
     return _times(text) if text.lstrip("+-").isdecimal() else text
+
+
+def _size(value: object) -> int:
+    """Reads a size, such as 4GiB."""
+    text = str(value)
+    bytes_ = _core.number(text) if _core.dimension(text) == "size" else None
+    if bytes_ is None or not 1 <= bytes_ <= _I63:
+        raise Refusal(f"--max-decompressed {text}: not a size such as 4GiB")
+    return int(bytes_)
 
 
 _times = whole("--repeat", 1, _U32)
@@ -72,7 +93,15 @@ Seed = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        parser=whole("--jobs", 1, _MOST_JOBS), metavar="N", help="Runs at a time; one per CPU."
+        parser=whole("--jobs", 1, MOST_JOBS), metavar="N", help="Runs at a time; one per CPU."
+    ),
+]
+MaxDecompressed = Annotated[
+    int | None,
+    typer.Option(
+        parser=_size,
+        metavar="SIZE",
+        help="What a compressed file may become, such as 4GiB; plausible sizes if not given.",
     ),
 ]
 Set = Annotated[

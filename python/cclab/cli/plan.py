@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -22,6 +23,8 @@ from cclab.plan.study import Study
 from cclab.sweep import check, cpus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cclab.documents.scenario import Scenario
     from cclab.plan.companions import Companions, Why
 
@@ -46,31 +49,56 @@ def plan(
     asked: dict[str, Any] = {"set": set_ or [], "repeat": repeat, "seed": seed}
     loaded = Study.load(study)
     planned = loaded.plan(backend=backend, **asked)
-    per_backend = {name: loaded.plan(backend=name, **asked) for name in BACKENDS}
-    absent = {name: _absent(plan) for name, plan in per_backend.items()}
+    per_backend = {
+        name: _Able.of(planned if name == planned.backend else loaded.plan(backend=name, **asked))
+        for name in BACKENDS
+    }
+    beside = companions.of(planned)
     if json:
-        print_json(_document(planned, per_backend, absent))
+        print_json(_document(planned, beside, per_backend))
     else:
-        _print(planned, per_backend, absent)
+        _print(planned, beside, per_backend)
     # Refuses, as `run` would, what the chosen backend cannot do, or not here.
-    check(planned).check([*planned.runs, *companions.of(planned).runs])
+    check(planned).check([*planned.samples, *beside.runs])
+
+
+@dataclass(frozen=True)
+class _Able:
+    """What a backend does of a study. The plan that it is known by is let go: it can be large."""
+
+    unsupported: list[dict[str, Any]]
+    reasons: list[str]
+    """The same in lines."""
+    disregarded: list[str]
+    absent: str | None
+    """What this machine lacks, with the remedies; None if it can run here."""
+    seconds: float
+    """Estimated time on this machine."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """What the backend of `plan` does of it."""
+        unsupported = plan.unsupported
+        return cls(
+            unsupported,
+            plan.reasons,
+            plan.disregarded,
+            None if unsupported else _absent(plan),
+            0.0 if unsupported else _estimate([*plan.runs, *companions.of(plan).runs], plan)[1],
+        )
 
 
 def _absent(plan: Plan) -> str | None:
-    """What this machine lacks for `plan`, with the remedies; None if it can run here."""
-    if plan.unsupported:
-        return None
     try:
-        backend_of(plan.backend).check(plan.runs)
+        backend_of(plan.backend).check(plan.samples)
     except InputError as error:
         return str(error)
     return None
 
 
-def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | None]) -> None:
+def _print(planned: Plan, beside: Companions, per_backend: dict[str, _Able]) -> None:
     _print_points(planned)
-    _print_unsupported(per_backend, absent)
-    beside = companions.of(planned)
+    _print_unsupported(per_backend)
     packets, seconds = _estimate([*planned.runs, *beside.runs], planned)
     least = "" if planned.until is None else "at least "
     tell(
@@ -111,12 +139,12 @@ def _print_points(planned: Plan) -> None:
     for heading in ("runs", "seeds", "packets (estimate)"):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in planned.points[:_MOST_ROWS]:
-        seeds = [run.seed for run in point.runs]
+        seeds = [run.seed for run in (point.runs[0], point.runs[-1])]
         table.add_row(
             *(Text(text(value)) for value in point.params.values()),
             Text(_flows(point.scenario)),
             _runs(planned, point),
-            f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} … {seeds[-1]}",
+            f"{seeds[0]}" if len(point.runs) == 1 else f"{seeds[0]} … {seeds[1]}",
             f"{estimate.packets(point.scenario) * len(point.runs):,.0f}",
         )
     show(stdout(), table)
@@ -130,24 +158,23 @@ def _runs(planned: Plan, point: Point) -> str:
     return runs if planned.until is None else f"{runs} to {planned.until.most}"
 
 
-def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | None]) -> None:
-    for name, plan in per_backend.items():
-        why = absent[name]
-        if why is not None:
-            tell(f"backend {name}: can do all of it, but not here: {why}")
-        elif not plan.unsupported:
-            unseen = plan.disregarded
+def _print_unsupported(per_backend: dict[str, _Able]) -> None:
+    for name, able in per_backend.items():
+        if able.absent is not None:
+            tell(f"backend {name}: can do all of it, but not here: {able.absent}")
+        elif not able.unsupported:
+            unseen = able.disregarded
             but = f", but takes no notice of {', '.join(unseen)}" if unseen else ""
-            seconds = _estimate([*plan.runs, *companions.of(plan).runs], plan)[1]
-            tell(f"backend {name}: can do all of it, estimated time {duration(seconds)}{but}")
-        for reason in plan.reasons:
+            tell(f"backend {name}: can do all of it, estimated time {duration(able.seconds)}{but}")
+        for reason in able.reasons:
             tell(f"backend {name} cannot do {reason}")
 
 
 def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
     """Estimated packets in `runs` of the point, and their estimated time on this machine."""
-    packets = sum(estimate.packets(run.scenario) for run in runs)
-    return packets, estimate.seconds_of_all(runs, backend_of(planned.backend), cpus())
+    return estimate.packets_of_all(runs), estimate.seconds_of_all(
+        runs, backend_of(planned.backend), cpus()
+    )
 
 
 def _flows(scenario: Scenario) -> str:
@@ -157,14 +184,11 @@ def _flows(scenario: Scenario) -> str:
     )
 
 
-def _ids(runs: list[Run]) -> list[dict[str, Any]]:
+def _ids(runs: Sequence[Run]) -> list[dict[str, Any]]:
     return [{"id": run.id, "seed": run.seed} for run in runs]
 
 
-def _document(
-    planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | None]
-) -> dict[str, Any]:
-    beside = companions.of(planned)
+def _document(planned: Plan, beside: Companions, per_backend: dict[str, _Able]) -> dict[str, Any]:
     packets, seconds = _estimate([*planned.runs, *beside.runs], planned)
     return {
         "schema": "cclab-plan/1",
@@ -182,11 +206,11 @@ def _document(
         "beside": [{"id": run.id, "seed": run.seed, "for": why} for run, why in beside.reasons()],
         "backends": {
             name: {
-                "unsupported": p.unsupported,
-                "absent": absent[name],
-                "disregarded": p.disregarded,
+                "unsupported": able.unsupported,
+                "absent": able.absent,
+                "disregarded": able.disregarded,
             }
-            for name, p in per_backend.items()
+            for name, able in per_backend.items()
         },
         "estimate": {"packets": packets, "time_s": seconds},
     }

@@ -12,6 +12,7 @@ from cclab.cli import ahead, failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
+from cclab.execute.address import Scheduler
 from cclab.report import tables
 from cclab.sweep import RunsFailedError
 
@@ -35,7 +36,10 @@ def run(
     json: options.Json = False,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the runs."),
+        typer.Option(
+            metavar="FILE|ADDRESS",
+            help="A cluster whose workers do the runs: its file, or a Dask scheduler's address.",
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -43,6 +47,13 @@ def run(
     ] = None,
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
+    if cluster is not None:
+        options.let_pipes_break()
+    if cluster is not None and Scheduler.of(cluster).is_open:
+        note(
+            f"{cluster} has no TLS: whoever reaches it can run programs as the owner of its "
+            "workers, and can send this process what it then runs; docs/cluster.md"
+        )
     plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out or api.results_folder(study))
     plan = sweep.grown(plan, store)

@@ -139,9 +139,10 @@ def export(
 def bring(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A results folder or archive.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
+    max_decompressed: options.MaxDecompressed = None,
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
-    done = transfer.bring(source, Store(folder))
+    done = transfer.bring(source, Store(folder), max_decompressed)
     Index(Store(folder)).refresh()
     note(f"{count(done.new, 'new run')} in {folder}")
     _tell_left_out(done)

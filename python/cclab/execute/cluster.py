@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 from cclab import _core, versions
 from cclab.errors import InputError, RunError
-from cclab.execute.address import check_address
+from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Done, check_disk, work
 from cclab.plan.outdated import outdated
@@ -127,23 +127,27 @@ class Cluster:
 
     @classmethod
     @contextlib.contextmanager
-    def at(cls, address: str, backend: Backend, runs: list[Run]) -> Iterator[Self]:
-        """The cluster whose scheduler is at `address`, once it is known that it can do `runs`.
+    def at(cls, named: str, backend: Backend, runs: list[Run]) -> Iterator[Self]:
+        """The cluster whose scheduler is `named` by its address or file, once it is known that it
+        can do `runs`.
 
         Raises `InputError` if there is none, or a worker cannot do them.
         """
-        check_address(address)
+        scheduler = Scheduler.of(named)
+        address = scheduler.address
         # What it logs of a lost connection is told here in a sentence. Each of its loggers has a
         # level of its own.
         for name in [*logging.root.manager.loggerDict, "tornado.application", "asyncio"]:
             if name.startswith(("distributed", "tornado", "asyncio")):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
+        if scheduler.certificate is None and address.startswith("tls://"):
+            _check_credentials(address)
         try:
-            client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+            client = client_of(scheduler)
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
-                f"no Dask scheduler answers at {address!r} ({error}); `cclab cluster local` "
-                "starts one on this machine"
+                f"no Dask scheduler answers at {address!r}, or it does not know us ({error}); "
+                "`cclab cluster local` starts one on this machine"
             ) from error
         with client:
             told = client.run(_able, backend.name, _samples(runs))
@@ -251,6 +255,37 @@ class Cluster:
         over.wait()
         with self._lock:
             self._awaited.discard(over)
+
+
+def security(certificate: str, key: str) -> distributed.Security:
+    """What lets those alone speak to each other who have the key, encrypted (TLS)."""
+    return distributed.Security(
+        require_encryption=True,
+        tls_ca_file=certificate,
+        tls_client_cert=certificate,
+        tls_client_key=key,
+        tls_scheduler_cert=certificate,
+        tls_scheduler_key=key,
+        tls_worker_cert=certificate,
+        tls_worker_key=key,
+    )
+
+
+def _check_credentials(address: str) -> None:
+    """Raises `InputError` if Dask's configuration has none for `address`."""
+    if distributed.Security().get_connection_args("client").get("ssl_context") is None:
+        raise InputError(
+            f"{address} is reached with credentials, and Dask's configuration has none: name the "
+            "file of `cclab cluster local`, or set distributed.comm.tls.ca-file and .client"
+        )
+
+
+def client_of(scheduler: Scheduler) -> distributed.Client:
+    """A client of `scheduler`. Raises `OSError` or `ValueError` if it does not answer."""
+    own = {}
+    if scheduler.certificate is not None and scheduler.key is not None:
+        own = {"security": security(scheduler.certificate, scheduler.key)}
+    return distributed.Client(scheduler.address, timeout=_CONNECT_S, set_as_default=False, **own)
 
 
 def _samples(runs: list[Run]) -> list[Run]:

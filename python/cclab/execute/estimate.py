@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,4 +63,16 @@ def seconds(run: Run, backend: Backend) -> float:
 def seconds_of_all(runs: Sequence[Run], backend: Backend, cpus: int) -> float:
     """Real seconds that `runs` take on `backend` with `cpus` processors."""
     at_a_time = min(cpus, backend.most_jobs or cpus, max(len(runs), 1))
-    return sum(seconds(run, backend) for run in runs) / max(at_a_time, 1)
+    return sum(number * seconds(run, backend) for run, number in _alike(runs)) / max(at_a_time, 1)
+
+
+def packets_of_all(runs: Sequence[Run]) -> float:
+    """Data packets of `runs`."""
+    return sum(number * packets(run.scenario) for run, number in _alike(runs))
+
+
+def _alike(runs: Sequence[Run]) -> list[tuple[Run, int]]:
+    """A run of each scenario, and how many there are of it."""
+    times = Counter(id(run.scenario) for run in runs)
+    one = {id(run.scenario): run for run in runs}
+    return [(one[scenario], number) for scenario, number in times.items()]

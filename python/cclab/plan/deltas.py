@@ -47,6 +47,8 @@ def applied(base: Any, delta: Delta) -> Any:
 
 
 def _compare(base: Any, document: Any, place: str, found: Delta) -> None:
+    if base is document:
+        return
     if type(base) is not type(document):
         found[place] = document
     elif isinstance(base, dict) and base.keys() == document.keys():

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from cclab import _core
 from cclab.plan.deltas import applied, delta
+from cclab.plan.runs import Run, Runs
+from cclab.plan.sharing import Sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Mapping, Sequence
 
     from cclab.documents.scenario import Scenario
 
 SCHEMA = "cclab-plan/2"
 """Name and version of `plan.json` in a store, and of the store's form with it."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """A scenario with a seed on a backend: the unit of work and of storage."""
-
-    id: str
-    """Content hash of everything below."""
-    seed: int
-    backend: str
-    version: str
-    """What else determines the result: the versions of what the scenario uses, or of what is done
-    around a kernel, and the kernel; `versions` reads it."""
-    scenario: Scenario = field(repr=False)
-    """What runs, as docs/study-file.md describes it with every default filled in."""
-
-    def to_json(self) -> str:
-        """The run as the backends take it."""
-        return json.dumps(
-            {
-                "id": self.id,
-                "scenario": self.scenario,
-                "seed": self.seed,
-                "backend": self.backend,
-                "version": self.version,
-            }
-        )
 
 
 @dataclass(frozen=True)
@@ -54,8 +32,8 @@ class Point:
     scenario: Scenario = field(repr=False)
     unsupported: list[dict[str, Any]]
     """What the backend cannot do: `path` in the study and `what` it is."""
-    runs: list[Run]
-    spare: list[Run] = field(default_factory=list, repr=False)
+    runs: Sequence[Run]
+    spare: Sequence[Run] = field(default=(), repr=False)
     """The runs that may follow, where `repeat` is a rule; not kept in a store."""
     absent: list[dict[str, Any]] = field(default_factory=list, repr=False)
     """The kernels that it names and the backend does not have: `name`, and `place` in the study;
@@ -204,13 +182,23 @@ class Plan:
     @property
     def possible(self) -> list[Run]:
         """Every run once, and those that may follow."""
+        if not any(point.spare for point in self.points):
+            return self.runs
         every = (run for point in self.points for run in (*point.runs, *point.spare))
         return list({run.id: run for run in every}.values())
 
-    @property
+    @cached_property
     def runs(self) -> list[Run]:
         """Every run once, in order: sweep points that are equal share their runs."""
+        if len(self.points) == 1:  # which may have a million of them
+            return [*self.points[0].runs]
         return list({run.id: run for point in self.points for run in point.runs}.values())
+
+    @property
+    def samples(self) -> list[Run]:
+        """A run of each scenario: what a backend needs for it does not depend on the seed."""
+        firsts = (point.runs[0] for point in self.points)
+        return list({id(run.scenario): run for run in firsts}.values())
 
     @property
     def unsupported(self) -> list[dict[str, Any]]:
@@ -281,9 +269,15 @@ class Plan:
         }
 
     @classmethod
-    def from_core(cls, document: str, name: str) -> Plan:
-        """The plan that the core made of the study called `name`."""
-        return cls._from_dict(json.loads(document), name).first
+    def from_core(cls, frame: str, points: list[str], name: str) -> Plan:
+        """The plan that the core made of the study called `name`; `points` is used up."""
+        share = Sharing()
+        read = []
+        # One at a time: all of them, as they are written, are many times as much.
+        for index, text in enumerate(points):
+            points[index] = ""
+            read.append(_planned(_POINT.decode(text), share))
+        return cls._of(json.loads(frame), name, read).first
 
     @classmethod
     def from_json(cls, document: str) -> Plan:
@@ -300,32 +294,18 @@ class Plan:
     def _from_deltas(cls, raw: dict[str, Any]) -> Plan:
         base = raw["points"][0]["scenario"]
         points = [
-            {
-                **point,
-                "scenario": applied(base, point.get("delta", {})),
-                "runs": [
-                    {"backend": point["backend"], "version": point["version"], **run}
-                    for run in point["runs"]
-                ],
-            }
+            Point(
+                point["params"],
+                scenario := applied(base, point.get("delta", {})),
+                point["unsupported"],
+                _stored(point, scenario),
+            )
             for point in raw["points"]
         ]
-        return cls._from_dict({**raw, "points": points}, raw["name"])
+        return cls._of(raw, raw["name"], points)
 
     def to_json(self) -> str:
         """The plan as a store keeps it: of the scenarios but the first, what differs from that."""
-        base = self.points[0].scenario
-        points = [
-            {
-                "params": point.params,
-                **({"delta": delta(base, point.scenario)} if index else {"scenario": base}),
-                "unsupported": point.unsupported,
-                "backend": point.runs[0].backend,
-                "version": point.runs[0].version,
-                "runs": [{"id": run.id, "seed": run.seed} for run in point.runs],
-            }
-            for index, point in enumerate(self.points)
-        ]
         document = {
             "schema": SCHEMA,
             "name": self.name,
@@ -336,27 +316,27 @@ class Plan:
                 for e in self.expectations
             ],
             **({} if self.until is None else {"until": asdict(self.until)}),
-            "points": points,
-            **({"baselines": self.baselines} if self.baselines else {}),
         }
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+        parts = [_opened(document), ',"points":[']
+        base = self.points[0].scenario
+        for index, point in enumerate(self.points):
+            head = {
+                "params": point.params,
+                **({"delta": delta(base, point.scenario)} if index else {"scenario": base}),
+                "unsupported": point.unsupported,
+                "backend": point.runs[0].backend,
+                "version": point.runs[0].version,
+            }
+            # Runs are written as text: a dictionary for each of a million is gigabytes.
+            runs = ",".join(f'{{"id":"{run.id}","seed":{run.seed}}}' for run in point.runs)
+            parts += ["," if index else "", _opened(head), f',"runs":[{runs}]}}']
+        parts.append("]")
+        if self.baselines:
+            parts.append(f',"baselines":{_compact(self.baselines)}')
+        return "".join([*parts, "}\n"])
 
     @classmethod
-    def _from_dict(cls, raw: dict[str, Any], name: str) -> Plan:
-        points = [
-            Point(
-                point["params"],
-                point["scenario"],
-                point["unsupported"],
-                [
-                    Run(r["id"], r["seed"], r["backend"], r["version"], point["scenario"])
-                    for r in point["runs"]
-                ],
-                absent=point.get("absent", []),
-                disregarded=point.get("disregarded", []),
-            )
-            for point in raw["points"]
-        ]
+    def _of(cls, raw: dict[str, Any], name: str, points: list[Point]) -> Plan:
         first = points[0].runs[0]
         until = raw.get("until")
         if until is not None:
@@ -378,6 +358,54 @@ class Plan:
         )
 
 
+class _Point(msgspec.Struct):
+    """A sweep point as the core tells of it."""
+
+    params: dict[str, Any]
+    scenario: msgspec.Raw
+    unsupported: list[dict[str, Any]]
+    disregarded: list[str]
+    absent: list[dict[str, Any]]
+    backend: str
+    version: str
+    seed: int
+    """Of the first run."""
+    ids: str
+    """Of the runs, one behind the other."""
+
+
+_POINT = msgspec.json.Decoder(_Point)
+
+
+def _planned(point: _Point, share: Sharing) -> Point:
+    scenario = share.value(point.scenario)
+    backend, version = share.text(point.backend), share.text(point.version)
+    runs = Runs.of(scenario, backend, version, point.seed, point.ids)
+    return Point(
+        point.params,
+        scenario,
+        point.unsupported,
+        runs,
+        absent=point.absent,
+        disregarded=point.disregarded,
+    )
+
+
+def _stored(point: dict[str, Any], scenario: Scenario) -> list[Run]:
+    """The runs of a sweep point as a store keeps it."""
+    backend, version = point["backend"], point["version"]
+    return [Run(run["id"], run["seed"], backend, version, scenario) for run in point["runs"]]
+
+
+def _compact(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _opened(document: dict[str, Any]) -> str:
+    """`document` without its closing brace: more keys follow."""
+    return _compact(document)[:-1]
+
+
 def _measure(raw: dict[str, Any]) -> Measure:
     return Measure(raw["expression"], _named(raw))
 
@@ -397,15 +425,10 @@ def _does_it(elsewhere: list[str]) -> str:
 
 def _with_runs(point: Point, most: int) -> Point:
     """`point` with `most` runs, counted from its first seed."""
-    first, there = point.runs[0], {run.seed: run for run in point.runs}
-    scenario = json.dumps(point.scenario)
-
-    def run(seed: int) -> Run:
-        name = _core.run_id(scenario, seed, first.backend, first.version)
-        return Run(name, seed, first.backend, first.version, point.scenario)
-
-    seeds = [*there, *(n for n in range(first.seed, first.seed + most) if n not in there)]
-    return replace(point, runs=[there.get(n) or run(n) for n in seeds], spare=[])
+    there = {run.seed for run in point.runs}
+    every = Runs.counted(point.runs[0], most)
+    further = [run for run in every if run.seed not in there]
+    return replace(point, runs=[*point.runs, *further], spare=())
 
 
 def text(value: object) -> str:

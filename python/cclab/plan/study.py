@@ -77,10 +77,10 @@ class Study:
 
         Raises `StudyError` if the study or a replacement is wrong.
         """
-        document = _core.plan(
+        frame, points = _core.plan(
             self.text, self.file, [*set], [*replaced], kernel.keys(), backend, repeat, seed
         )
-        plan = Plan.from_core(document, self.name)
+        plan = Plan.from_core(frame, points, self.name)
         measures.check(plan.expectations)
         return plan
 

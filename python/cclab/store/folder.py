@@ -335,12 +335,13 @@ class Store:
 
     def knows(self, plan: Plan) -> bool:
         """Whether `plan` is the plan last run in this folder, and not kept otherwise."""
-        text, first = plan.to_json().encode(), plan.first
-        kept = self.place_of(plan)
+        text = plan.to_json().encode()
+        first = text if plan.first is plan else plan.first.to_json().encode()
+        kept = self.place_of_text(text)
         try:
             return (
                 disk.read(self.path / PLAN) == text
-                and disk.read(self.place_of(first)) == first.to_json().encode()
+                and disk.read(self.place_of_text(first)) == first
                 and (not os.path.lexists(kept) or disk.read(kept) == text)
             )
         except OSError:

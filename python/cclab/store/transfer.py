@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 from cclab import _core
 from cclab.errors import InputError, RunError, StoreError
 from cclab.late import late
-from cclab.store import disk
+from cclab.store import disk, expansion
 from cclab.store.folder import PLAN, Store, Told
 from cclab.store.gc import needed_by, plans_of
 from cclab.store.health import is_of
@@ -97,14 +97,14 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
     return done
 
 
-def bring(source: Path, store: Store) -> Moved:
+def bring(source: Path, store: Store, max_decompressed: int | None = None) -> Moved:
     """Brings the sound runs and the plans of `source`, a store or an archive of one, into
-    `store`.
+    `store`. An archive may become `max_decompressed` bytes, or what is plausible if None.
 
     Raises `InputError` if `source` is neither, or an archive that is not whole, and `StoreError`
     if `store` cannot be written.
     """
-    with _opened(source) as opened:
+    with _opened(source, max_decompressed) as opened:
         opened.check_version()
         torn = opened.damaged_plans()
         sound = [file for file in opened.plan_files() if file not in torn]
@@ -234,22 +234,33 @@ def _compressing(raw: IO[bytes], archive: Path) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _opened(source: Path) -> Iterator[Store]:
+def _opened(source: Path, most: int | None) -> Iterator[Store]:
     """The store at `source`; of an archive, unpacked while the context lasts."""
     if not is_archive(source):
         yield Store(source)
         return
     with tempfile.TemporaryDirectory(prefix="cclab-") as place:
+        if source.exists() and not source.is_file():
+            raise InputError(f"{source} is no plain file, as an archive is")
         try:
             with (
                 source.open("rb") as raw,
                 _decompressing(raw, source) as stream,
-                tarfile.open(fileobj=stream, mode="r|") as tar,
+                tarfile.open(
+                    fileobj=expansion.Bounded(stream, raw, most),  # type: ignore[call-overload] # it is only read
+                    mode="r|",
+                ) as tar,
             ):
-                tar.extractall(place, filter="data")
+                tar.extractall(place, filter=expansion.plain_alone)
                 _read_to_the_end(tar)
         except FileNotFoundError:
             raise InputError(f"{source}: no such file") from None
+        except expansion.ExpandedError:
+            raise InputError(
+                f"{source} becomes more than an archive may, by default "
+                f"{expansion.TIMES} times its size and at least {expansion.FREE >> 20} MiB; "
+                "--max-decompressed SIZE allows more"
+            ) from None
         except (OSError, tarfile.TarError, EOFError) as error:
             raise InputError(
                 f"{source} is damaged, or no archive of a results folder: {error}"

@@ -118,13 +118,14 @@ class Writer:
 
         Of a `passing` one, which grows when the sweep goes on, what it was at first is kept.
         """
-        kept = plan.first if passing else plan
-        places = {self.store.place_of(kept): kept, self.store.path / PLAN: plan}
+        text = plan.to_json().encode()
+        kept = plan.first.to_json().encode() if passing else text
+        places = {self.store.place_of_text(kept): kept, self.store.path / PLAN: text}
         with self._telling():
             _make(self.store.plans)
             for place, saved in places.items():
                 work = self._inside(PLAN)
-                work.write_bytes(saved.to_json().encode())
+                work.write_bytes(saved)
                 disk.sync(work)
                 self.make_way(place)
                 work.replace(place)

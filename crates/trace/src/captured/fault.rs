@@ -39,6 +39,8 @@ pub enum Fault {
     LostTrack,
     /// The compressed bytes or the disk failed; the rest of the file was not read.
     Unreadable,
+    /// The compressed bytes become more than they may; the rest of the file was not read.
+    Expanded,
     /// A pcapng block whose contents contradict its length.
     DamagedBlock,
     /// A packet of an interface that the file does not describe, or whose clock makes no sense.
@@ -67,10 +69,11 @@ pub enum Fault {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 15] = [
+    pub const ALL: [Fault; 16] = [
         Fault::CutOff,
         Fault::LostTrack,
         Fault::Unreadable,
+        Fault::Expanded,
         Fault::DamagedBlock,
         Fault::UnknownInterface,
         Fault::NoTime,
@@ -91,6 +94,7 @@ impl Fault {
             Fault::CutOff => "cut-off",
             Fault::LostTrack => "lost-track",
             Fault::Unreadable => "unreadable",
+            Fault::Expanded => "decompression-bound",
             Fault::DamagedBlock => "damaged-block",
             Fault::UnknownInterface => "unknown-interface",
             Fault::NoTime => "no-time",
@@ -119,6 +123,11 @@ impl Fault {
             }
             Fault::Unreadable => {
                 "the compressed data or the disk failed; all records before it were read"
+            }
+            Fault::Expanded => {
+                "the compressed data become more than they may, by default 200 times their size \
+                 and at least 256 MiB: it was read up to there, and no further; \
+                 --max-decompressed SIZE allows more"
             }
             Fault::DamagedBlock => "blocks that contradict their own length were skipped",
             Fault::UnknownInterface => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::record::Found;
-use super::source::decompressed;
+use super::source::{Expanded, Expansion, decompressed};
 use super::window::Window;
 use super::{CaptureError, Compression, Fault, Frame, Skipped};
 
@@ -42,12 +42,17 @@ impl CaptureFile {
     /// Opens the capture at `path`, or on standard input if that is `-`. It is read once, from
     /// its beginning to its end, so that a pipe does as well as a file.
     pub fn open(path: &Path) -> Result<CaptureFile, CaptureError> {
+        CaptureFile::open_within(path, Expansion::Plausible)
+    }
+
+    /// As `open`; a compressed capture may become as much as `expansion` says.
+    pub fn open_within(path: &Path, expansion: Expansion) -> Result<CaptureFile, CaptureError> {
         if path == Path::new(STANDARD_INPUT) {
             let input = std::io::stdin();
             if input.is_terminal() {
                 return Err(CaptureError::Terminal);
             }
-            return CaptureFile::from_reader(input, Path::new("standard input"));
+            return CaptureFile::read_within(input, Path::new("standard input"), expansion);
         }
         if path.is_dir() {
             return Err(CaptureError::NotACapture {
@@ -59,7 +64,7 @@ impl CaptureFile {
             path: path.to_owned(),
             source,
         })?;
-        CaptureFile::from_reader(file, path)
+        CaptureFile::read_within(file, path, expansion)
     }
 
     /// The capture that `bytes` hold; messages call it `name`.
@@ -67,12 +72,21 @@ impl CaptureFile {
         bytes: impl Read + Send + 'static,
         name: &Path,
     ) -> Result<CaptureFile, CaptureError> {
+        CaptureFile::read_within(bytes, name, Expansion::Plausible)
+    }
+
+    /// As `from_reader`; compressed bytes may become as much as `expansion` says.
+    pub fn read_within(
+        bytes: impl Read + Send + 'static,
+        name: &Path,
+        expansion: Expansion,
+    ) -> Result<CaptureFile, CaptureError> {
         let path = || PathBuf::from(name);
         let io = |source| CaptureError::Io {
             path: path(),
             source,
         };
-        let (source, compression) = decompressed(bytes).map_err(io)?;
+        let (source, compression) = decompressed(bytes, expansion).map_err(io)?;
         let mut window = Window::new(source);
         let whole = window.want(4);
         if !whole && window.failure().is_some() {
@@ -153,7 +167,10 @@ impl CaptureFile {
     /// What is wrong with the end of the file.
     fn at_end(&self) -> Option<Skipped> {
         let bytes = self.window.data().len() as u64;
+        let is_bound =
+            |error: &std::io::Error| error.get_ref().is_some_and(|inner| inner.is::<Expanded>());
         let fault = match self.window.failure() {
+            Some(error) if is_bound(error) => Fault::Expanded,
             // A compressed file that ends early is cut off as any other.
             Some(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Fault::Unreadable,
             None if bytes == 0 => return None,

@@ -32,7 +32,7 @@ pub use fault::{CaptureError, Fault, Skipped, Skips};
 pub use file::{CaptureFile, Format};
 pub use link::LinkType;
 pub use quic::{LongHeader, LongType, QuicVersion};
-pub use source::Compression;
+pub use source::{Compression, Expansion};
 pub use tcp::{Ecn, Endpoint, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
 pub use udp::UdpDatagram;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from typing import TYPE_CHECKING
@@ -39,8 +40,10 @@ class Linux:
         """Raises `InputError` if a kernel or the agent is not there or could not work here."""
         # Runs of one scenario share it.
         scenarios = list({id(run.scenario): run.scenario for run in runs}.values())
-        for scenario in scenarios:
-            _built(scenario)
+        # Sweep points name few kernels, and each is looked for on the disk.
+        named = (_core.kernels(json.dumps(scenario)) for scenario in scenarios)
+        for called in dict.fromkeys(itertools.chain.from_iterable(named)):
+            _installed(called)
         agent()
         limits()
         for lack, needed in (
@@ -75,13 +78,14 @@ def kernels_of(scenario: Scenario) -> list[tuple[str | None, str, str, str]]:
 
 def _built(scenario: Scenario) -> dict[str | None, kernel.Kernel]:
     """The kernels of `scenario` by what it calls them. Raises `InputError` if one is not built."""
-    kernels = {}
-    for called in _core.kernels(json.dumps(scenario)):
-        built = kernel.installed(called)
-        if built is None:
-            raise InputError(kernel.not_built(called))
-        kernels[called] = built
-    return kernels
+    return {called: _installed(called) for called in _core.kernels(json.dumps(scenario))}
+
+
+def _installed(called: str | None) -> kernel.Kernel:
+    built = kernel.installed(called)
+    if built is None:
+        raise InputError(kernel.not_built(called))
+    return built
 
 
 def _modules(scenario: Scenario) -> list[kernel.Module]:

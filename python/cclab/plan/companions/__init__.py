@@ -50,5 +50,8 @@ def of(plan: Plan) -> Companions:
     """The runs that `plan` needs beside its own; none of a plan that cannot be run."""
     if plan.unsupported:
         return Companions({}, {}, frozenset())
+    shifted, compared = phase.runs_of(plan), baselines.runs_of(plan)
+    if not (shifted or compared):
+        return Companions({}, {}, frozenset())
     planned = frozenset(run.id for point in plan.points for run in point.runs)
-    return Companions(phase.runs_of(plan), baselines.runs_of(plan), planned)
+    return Companions(shifted, compared, planned)

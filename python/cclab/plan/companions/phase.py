@@ -10,16 +10,16 @@ trip: what a shift so small turns over was not a property of what the study comp
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.documents import describe
 from cclab.metrics import shares
+from cclab.plan.runs import Run
 
 if TYPE_CHECKING:
     from cclab.documents.scenario import Scenario, Start
-    from cclab.plan import Plan, Point, Run
+    from cclab.plan import Plan, Point
 
 SHIFTS = (0.21, 0.43, 0.71)
 """Parts of a base RTT by which the last flow's start is shifted: no simple ratios, which could
@@ -103,7 +103,7 @@ def _with_start(run: Run, index: int, shift_ns: int) -> Run:
     flows[index] = {**flows[index], "start": later}
     scenario: Scenario = {**run.scenario, "flows": flows}
     name = _core.run_id(json.dumps(scenario), run.seed, run.backend, run.version)
-    return replace(run, id=name, scenario=scenario)
+    return Run(name, run.seed, run.backend, run.version, scenario)
 
 
 def _shares(metrics: dict[str, Any]) -> dict[str, float]:
