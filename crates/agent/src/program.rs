@@ -1,5 +1,6 @@
 //! Flows that are programs of the host, unmodified.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct Surroundings {
     /// Where they may write.
     pub temporary: PathBuf,
     /// Folders in which they are looked for, with colons between them.
-    pub path: String,
+    pub path: OsString,
 }
 
 impl Surroundings {
@@ -51,11 +52,13 @@ impl Surroundings {
             );
             return Err(failure("starting", problem));
         }
+        let mut path = OsString::from(told.path);
+        path.push(format!(":{PATH}"));
         Ok(Surroundings {
             output: dir.to_owned(),
-            directory: PathBuf::from(told.directory),
+            directory: OsString::from(told.directory).into(),
             temporary,
-            path: format!("{}:{PATH}", told.path),
+            path,
         })
     }
 }
