@@ -300,8 +300,8 @@ def baselines(
     `seeds`; None of a flow without others. `version` is what determines a run of the scenario.
     """
 
-def check(text: str, file: str) -> None:
-    """Reads the study in `text`; messages call it `file`.
+def check(text: str, file: str | PathLike[str]) -> None:
+    """Reads the study in `text`, from the path `file`, where the paths in it start.
 
     Raises `StudyError` if a key or the type of a value is wrong. What only shows when keys are
     seen together, with what is set beside the file, is for `plan` to find.
@@ -309,7 +309,7 @@ def check(text: str, file: str) -> None:
 
 def plan(
     text: str,
-    file: str,
+    file: str | PathLike[str],
     set: list[str],
     replaced: list[tuple[str, str]],
     kernels: Mapping[str, Mapping[str | None, str]],
@@ -317,7 +317,7 @@ def plan(
     repeat: int | str | None = None,
     seed: int | None = None,
 ) -> str:
-    """The plan of the study in `text`, as JSON; messages call it `file`. `replaced` has the
+    """The plan of the study in `text`, as JSON; for `file` see `check`. `replaced` has the
     settings that an argument stands for, each behind what messages call that. `kernels` are those
     of the backends that run on some, each as `determinants` has them.
 
@@ -512,16 +512,20 @@ def analyze(
     document's `problems`.
     """
 
-def declared_params(path: str) -> str:
+def declared_params(path: str | PathLike[str]) -> str:
     """The parameters that the C or Rust file at `path` declares, as in `variant_file`, with their
     defaults: it is compiled, and its code begins to run."""
 
-def variant_file(path: str) -> str:
+def variant_file(path: str | PathLike[str]) -> str:
     """What the variant's file at `path` is, as JSON: a row of `variants` with `language`, `file`,
     what it takes in from its folder, and `sha256`.
 
     Raises `StudyError` if it is none.
     """
+
+def shown(text: bytes) -> str:
+    """`text` in one line that no terminal takes for an order: controls, what turns the direction of
+    writing, and bytes that are not UTF-8 are escaped as Python's `backslashreplace` has them."""
 
 def variants() -> str:
     """Every variant, as JSON: name, one line about it, where it is defined, its kernel module."""

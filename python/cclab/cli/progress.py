@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.text import Text
 
 from cclab.cli.console import count, stderr
 
@@ -63,7 +62,7 @@ class Display:
 
     def note(self, message: str) -> None:
         """One line that stays, above the live one."""
-        self._console.print(Text(message), soft_wrap=True)
+        self._console.print(message, soft_wrap=True)
 
     def show(
         self,

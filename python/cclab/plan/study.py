@@ -21,7 +21,7 @@ class Study:
     name: str
     """The file's name without its suffix; `study.toml` is called after its folder."""
     file: str
-    """How messages name the file."""
+    """The file's path, or a ready study's name."""
     text: str
     """What it says."""
 
