@@ -69,26 +69,23 @@ VERBS = list(_verbs())
 
 
 @pytest.fixture
-def place(
-    tmp_path: Path, results: Results, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, list[str]]:
-    """A folder with files and folders of odd names, and the same with plain ones."""
+def odd(tmp_path: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Odd names in the working folder: of nothing, and of what verbs take, which is there by other
+    names, too."""
     monkeypatch.chdir(tmp_path)
     # Nothing is fetched, and nothing made in the user's own cache.
     for variable in ("http_proxy", "https_proxy"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    short = STUDY.replace('"2s"', '"600ms"').replace("repeat   = 2", "repeat = 1")
+    short = STUDY.replace('"2s"', '"300ms"').replace("repeat   = 2", "repeat = 1")
     capture = next(results.store.captures.rglob("*.pcapng"))
-    odd, plain = [ODD], ["plain"]
-    for stem, names in (ODD, odd), ("plain", plain):
+    for stem in (ODD, "even", "plain"):
         (tmp_path / f"{stem}.toml").write_text(short)
         shutil.copy(capture, tmp_path / f"{stem}.pcapng")
         (tmp_path / f"{stem}.c").write_text("int nothing;\n")
         (tmp_path / f"{stem}.tar.gz").write_bytes(b"no archive")
         shutil.copytree(results.store.path, tmp_path / f"{stem}.store")
-        names += [f"{stem}{end}" for end in (".toml", ".pcapng", ".c", ".tar.gz", ".store")]
-    return {"odd": odd, "plain": plain}
+    return [f"{ODD}{end}" for end in ("", ".toml", ".pcapng", ".c", ".tar.gz", ".store")]
 
 
 def _said(
@@ -106,7 +103,7 @@ def _said(
         return code, streams[0].getvalue(), streams[1].getvalue()
 
 
-def _asked(verb: _Verb, odd: list[str], plain: list[str]) -> Iterator[list[str]]:
+def _asked(verb: _Verb, odd: list[str]) -> Iterator[list[str]]:
     """The verb with odd names in each place, one by one; elsewhere are plain ones."""
     filled = verb.required + verb.optional
     for name in odd:
@@ -116,20 +113,23 @@ def _asked(verb: _Verb, odd: list[str], plain: list[str]) -> Iterator[list[str]]
             for other in ("plain.toml", "plain.store"):
                 yield [other] * at + [name] + [other] * (verb.required - at - 1)
     for option, values in verb.options:
-        for name in (odd[0], f"a={odd[0]}", odd[1], odd[5]):
+        for name in (odd[0], f"a={odd[0]}", odd[5]):
             for other in ("plain.toml", "plain.store"):
                 yield [*[other] * verb.required, option, *[name] * values]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: "-".join(verb.words))
 def test_a_verb_takes_any_name(
-    verb: _Verb, place: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    verb: _Verb, odd: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encodings = cycle(_ENCODINGS)
-    for words in _asked(verb, place["odd"], place["plain"]):
+    for words in _asked(verb, odd):
         encoding = next(encodings)
         code, *said = _said([*verb.words, *words], encoding, monkeypatch)
-        assert code in (0, 1, 2, 3), words
+        even = [word.replace(ODD, "even") for word in words]
+        # A kernel's name is letters: one that cannot be is another mistake than one that is not there.
+        if b"cannot be a kernel's name" not in said[1]:
+            assert code == _said([*verb.words, *even], encoding, monkeypatch)[0], (words, said)
         for text in said:
             decoded = text.decode(encoding)
             assert "\x1b" not in decoded

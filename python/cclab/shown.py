@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -40,20 +41,33 @@ _ORDERS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 """What `_core.shown` escapes."""
 _UNSAFE = re.compile(f"[{_ORDERS}]")
 _UNSAFE_IN_LINES = re.compile(f"(?!\n)[{_ORDERS}]")
+_OF_REPR = re.compile(r"\\udc([89a-f][0-9a-f])")
+"""How `repr` spells a byte of a name."""
 _IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def line(text: str | PurePath) -> str:
     """`text` in one line: controls and bytes that are not UTF-8 are escaped (`\\n`, `\\xff`)."""
-    text = str(text)
+    text = _OF_REPR.sub(r"\\x\1", str(text))
     return _core.shown(_bytes(text)) if _UNSAFE.search(text) else text
 
 
 def lines(text: str) -> str:
     """As `line`, of a message that has lines of its own."""
-    if not _UNSAFE_IN_LINES.search(text):
+    if not (_UNSAFE_IN_LINES.search(text) or _OF_REPR.search(text)):
         return text
     return "\n".join(map(line, text.split("\n")))
+
+
+def text_of(argument: str) -> str:
+    """What an argument of the process says, whatever its locale. Raises `InputError` if that is no
+    UTF-8, as names of files alone may be."""
+    try:
+        return _bytes(argument).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{line(argument)}: not UTF-8 text, as the keys and values of a study are"
+        ) from None
 
 
 def json_text(document: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:

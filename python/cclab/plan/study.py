@@ -10,7 +10,7 @@ from cclab import _core, kernel
 from cclab.errors import InputError
 from cclab.explain import Explained, explain
 from cclab.plan import Plan, measures, ready
-from cclab.shown import line
+from cclab.shown import line, text_of
 
 _LARGEST = 4 << 20
 """A study is written by a person: more bytes than this are some other file."""
@@ -79,7 +79,14 @@ class Study:
         Raises `StudyError` if the study or a replacement is wrong.
         """
         document = _core.plan(
-            self.text, self.file, [*set], [*replaced], kernel.keys(), backend, repeat, seed
+            self.text,
+            self.file,
+            [text_of(setting) for setting in set],
+            [(argument, text_of(setting)) for argument, setting in replaced],
+            kernel.keys(),
+            None if backend is None else text_of(backend),
+            text_of(repeat) if isinstance(repeat, str) else repeat,
+            seed,
         )
         plan = Plan.from_core(document, self.name)
         measures.check(plan.expectations)
