@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import typer
@@ -22,8 +22,6 @@ from conftest import STUDY
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from typer.core import TyperCommand, TyperGroup
 
     from cclab import Results
 
@@ -50,7 +48,7 @@ def _verbs() -> Iterator[_Verb]:
         yield from _leaves((), typer.main.get_command(verbs))
 
 
-def _leaves(words: tuple[str, ...], command: TyperCommand | TyperGroup) -> Iterator[_Verb]:
+def _leaves(words: tuple[str, ...], command: Any) -> Iterator[_Verb]:
     if hasattr(command, "commands"):
         for name, below in command.commands.items():
             yield from _leaves((*words, name), below)
@@ -127,7 +125,7 @@ def test_a_verb_takes_any_name(
         encoding = next(encodings)
         code, *said = _said([*verb.words, *words], encoding, monkeypatch)
         even = [word.replace(ODD, "even") for word in words]
-        # A kernel's name is letters: one that cannot be is another mistake than one that is not there.
+        # That a kernel cannot be called so is another mistake than that none is.
         if b"cannot be a kernel's name" not in said[1]:
             assert code == _said([*verb.words, *even], encoding, monkeypatch)[0], (words, said)
         for text in said:

@@ -41,6 +41,7 @@ _ORDERS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 """What `_core.shown` escapes."""
 _UNSAFE = re.compile(f"[{_ORDERS}]")
 _UNSAFE_IN_LINES = re.compile(f"(?!\n)[{_ORDERS}]")
+_UNSAFE_IN_DOCUMENT = re.compile(rf"[\ud800-\udfff]+|(?![\n\t])[{_ORDERS}]")
 _OF_REPR = re.compile(r"\\udc([89a-f][0-9a-f])")
 """How `repr` spells a byte of a name."""
 _IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
@@ -59,6 +60,11 @@ def lines(text: str) -> str:
     return "\n".join(map(line, text.split("\n")))
 
 
+def document(text: str) -> str:
+    """As `lines`, of the text of a whole document (HTML, SVG, CSV), whose tabs stay, too."""
+    return _UNSAFE_IN_DOCUMENT.sub(lambda found: line(found[0]), text)
+
+
 def text_of(argument: str) -> str:
     """What an argument of the process says, whatever its locale. Raises `InputError` if that is no
     UTF-8, as names of files alone may be."""
@@ -70,9 +76,17 @@ def text_of(argument: str) -> str:
         ) from None
 
 
-def json_text(document: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+def json_text(
+    document: Any,
+    *,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    ascii_only: bool = False,
+) -> str:
     """A document as JSON, which is UTF-8 whatever names are in it, and safe on a terminal."""
-    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        document, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
+    )
     # All of these stand inside strings.
     text = _IN_JSON.sub(_escaped_in_json, text)
     if not ascii_only:

@@ -25,6 +25,7 @@ from cclab.late import late
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import polars as pl
     from rich.console import ConsoleOptions, RenderableType
 
     from cclab.measure.results import Results
@@ -134,6 +135,12 @@ def print_json(document: Any) -> None:
     """Prints the one document of a `--json`."""
     ascii_only = not stdout().encoding.startswith("utf")
     sys.stdout.write(shown.json_text(document, indent=2, ascii_only=ascii_only) + "\n")
+    sys.stdout.flush()
+
+
+def print_csv(frame: pl.DataFrame) -> None:
+    """Prints rows as CSV."""
+    sys.stdout.write(shown.document(frame.write_csv()))
     sys.stdout.flush()
 
 

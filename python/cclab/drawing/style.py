@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from cclab import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +99,8 @@ class Drawing(Figure):
         defaults: dict[str, Any] = {}
         if kind in _METADATA:
             defaults = {"metadata": _METADATA[kind], "dpi": _DPI}
+        for text in self.findobj(Text):
+            text.set_text(shown.line(text.get_text()).replace(r"\n", "\n"))
         with styled():
             super().savefig(fname, **(defaults | how))
 
@@ -117,4 +122,7 @@ def saved(figure: Drawing, kind: str) -> bytes:
     """The figure in one of `FORMATS`. Equal figures give equal bytes."""
     out = io.BytesIO()
     figure.savefig(out, format=kind)
-    return out.getvalue()
+    if kind != "svg":
+        return out.getvalue()
+    # Labels of ticks are made as they are drawn.
+    return shown.document(out.getvalue().decode()).encode()

@@ -21,7 +21,7 @@ class Study:
     """One question: scenarios, sweeps and expectations, in one file."""
 
     name: str
-    """The file's name without its suffix, as it is shown; `study.toml` is called after its folder."""
+    """The file's name without its suffix, as it is shown; of `study.toml`, its folder's."""
     file: str
     """The file's path, or a ready study's name."""
     text: str

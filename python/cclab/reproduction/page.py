@@ -8,7 +8,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from cclab import pages
+from cclab import pages, shown
 from cclab.drawing.style import svg
 from cclab.errors import StoreError
 from cclab.reproduction import SCHEMA, document, printed
@@ -35,7 +35,7 @@ def write(reproduced: Reproduced, out: Path) -> Path:
     drawn = [(figure, svg(figure.drawing)) for figure in reproduced.figures()]
     described = document.of(reproduced)
     files = {
-        DOCUMENT: json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        DOCUMENT: shown.json_text(described, indent=1) + "\n",
         PAGE: pages.render(
             _PACKAGE,
             "study.html.j2",
