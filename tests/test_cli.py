@@ -182,7 +182,10 @@ def test_report_of_damaged_and_of_missing_runs(
     [
         (["run", "nowhere.toml"], "nowhere.toml: no such file"),
         (["run", "."], "is a folder"),
-        (["run", "latin.toml"], "latin.toml:1: not UTF-8"),
+        (
+            ["run", "latin.toml"],
+            "latin.toml:1:12: the byte \\xef is not UTF-8 (in Latin-1 it is ï)",
+        ),
         (["run", "wrong.toml"], "wrong.toml:3:1"),
         (["plan", "wrong.toml"], "did you mean"),
         (["run", "ok.toml", "--backend", "ns3"], "ns3"),

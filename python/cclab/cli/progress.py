@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
+from cclab import shown
 from cclab.cli.console import count, stderr
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Display:
     def __init__(self, doing: str = "") -> None:
         """Nothing is shown outside the context; in it, on a terminal, `doing` at first."""
         self._console = stderr()
-        self._doing = doing
+        self._doing = shown.line(doing)
         self._live: Progress | None = None
         self._next_plain_s = _PLAIN_EVERY_S
 
@@ -86,9 +87,9 @@ class Display:
                 visible=True,
                 total=None if part is None else 1.0,
                 completed=part or 0.0,
-                description=doing,
+                description=shown.line(doing),
                 percent=percent,
-                beside="  ".join(filter(None, beside)),
+                beside=shown.line("  ".join(filter(None, beside))),
             )
         elif (new or at_s >= self._next_plain_s) and (told := ", ".join(filter(None, plain))):
             self._next_plain_s = at_s + _PLAIN_EVERY_S

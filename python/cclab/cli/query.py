@@ -173,7 +173,9 @@ def _write(answer: Answer, file: Path | None) -> None:
         print_csv(rows)
         return
     try:
-        rows.write_parquet(file)
+        # polars takes no path that is not UTF-8.
+        with file.open("wb") as stream:
+            rows.write_parquet(stream)
     except OSError as error:
         raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
     note(f"{count(rows.height, 'row')}: {file}")

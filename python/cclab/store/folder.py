@@ -50,6 +50,11 @@ CHECKED = 1000
 _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(cclab-plan/\d+)"')
 
 
+def folder_called(name: str) -> Path:
+    """The store called `name` in `RESULTS`: a name is UTF-8 on the disk, whatever the locale."""
+    return RESULTS / os.fsdecode(name.encode())
+
+
 def digest_of_names(listed: bytes) -> str:
     """The digest of the ids of runs, sorted, each with a zero byte behind it."""
     return hashlib.sha256(listed).hexdigest()
@@ -224,6 +229,9 @@ class Store:
             why = "there is no plan.json in it" if self.path.is_dir() else "no such folder"
             raise StoreError(f"{self.path} is not a results folder: {why}") from None
         except OSError as error:
+            if self.path.name == PLAN and self.path.is_file():
+                why = f"is a file in a results folder: name {self.path.parent}"
+                raise StoreError(f"{self.path} {why}") from None
             raise _unread(self.path, error) from error
         except (ValueError, LookupError, TypeError) as error:
             raise StoreError(f"{self.path / PLAN} is damaged; run the study again") from error

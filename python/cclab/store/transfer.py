@@ -232,6 +232,8 @@ def _compressing(raw: IO[bytes], archive: Path) -> Iterator[IO[bytes]]:
 def _opened(source: Path) -> Iterator[Store]:
     """The store at `source`; of an archive, unpacked while the context lasts."""
     if not is_archive(source):
+        if not source.exists():
+            raise InputError(f"{source}: no such folder or archive")
         yield Store(source)
         return
     with tempfile.TemporaryDirectory(prefix="cclab-") as place:
