@@ -83,7 +83,7 @@ def test_nothing_that_is_drawn_reaches_a_terminal_as_an_order(
 def test_the_live_line_shows_what_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
-    console = _Console(file=stream, force_terminal=True, width=120)
+    console = _Console(file=stream, force_terminal=True, width=400)
     monkeypatch.setattr(progress, "stderr", lambda: console)
     with progress.Display(_EVIL) as display:
         display.show(1.0, f"{_EVIL} odd\udcff ±", 0.5, "50%", (_EVIL,), ())

@@ -87,12 +87,12 @@ class Tables:
     @property
     def segments(self) -> pl.LazyFrame:
         """One row per segment, in the order of the capture."""
-        return pl.scan_parquet(self.folder / SEGMENTS)
+        return scanned(self.folder / SEGMENTS)
 
     @property
     def sacks(self) -> pl.LazyFrame:
         """One row per SACK block."""
-        return pl.scan_parquet(self.folder / SACKS)
+        return scanned(self.folder / SACKS)
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -208,3 +208,13 @@ def _letters(number: int) -> str:
 def endpoint(address: str, port: int) -> str:
     """An address and a port in one."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def scanned(file: Path) -> pl.LazyFrame:
+    """The table in `file`, of which no more is read than asked for."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        # polars takes no path that is not UTF-8, and reads the whole of an open file.
+        return pl.scan_parquet(file.open("rb"))
+    return pl.scan_parquet(file)

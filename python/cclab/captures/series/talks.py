@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cclab.captures.series import bins
-from cclab.captures.series.tables import endpoint
+from cclab.captures.series.tables import endpoint, scanned
 from cclab.errors import InputError
 
 DATAGRAMS = "datagrams.parquet"
@@ -112,7 +112,7 @@ class Talks:
     @property
     def datagrams(self) -> pl.LazyFrame:
         """One row per datagram, in the order of the capture."""
-        return pl.scan_parquet(self._folder / DATAGRAMS)
+        return scanned(self._folder / DATAGRAMS)
 
     @cached_property
     def numbers(self) -> list[int]:
