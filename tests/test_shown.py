@@ -15,7 +15,7 @@ from rich.text import Text
 
 from cclab import shown
 from cclab.cli import progress
-from cclab.cli.console import Grid, _Console, line_of, styled
+from cclab.cli.console import Grid, Output, line_of, styled
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from conftest import STUDY
 
@@ -74,7 +74,7 @@ def test_nothing_that_is_drawn_reaches_a_terminal_as_an_order(
     for renderable in drawn:
         raw = io.BytesIO()
         stream = io.TextIOWrapper(raw, encoding, write_through=True)
-        _Console(file=stream, force_terminal=terminal, width=200).print(renderable)
+        Output(file=stream, force_terminal=terminal, width=200).print(renderable)
         said = _OF_RICH.sub("", raw.getvalue().decode(encoding))
         assert "good" in said
         assert not _OBEYED.search(said), (renderable, said)
@@ -83,7 +83,7 @@ def test_nothing_that_is_drawn_reaches_a_terminal_as_an_order(
 def test_the_live_line_shows_what_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
-    console = _Console(file=stream, force_terminal=True, width=400)
+    console = Output(file=stream, force_terminal=True, width=400)
     monkeypatch.setattr(progress, "stderr", lambda: console)
     with progress.Display(_EVIL) as display:
         display.show(1.0, f"{_EVIL} odd\udcff ±", 0.5, "50%", (_EVIL,), ())
@@ -99,7 +99,7 @@ def test_columns_of_a_table_stand_below_each_other_whatever_is_in_it() -> None:
     grid.add_column("second")
     for cell in (_EVIL, "a\nb", "odd\udcff", "plain"):
         grid.add_row(cell, "|")
-    _Console(file=raw, width=200).print(grid)
+    Output(file=raw, width=200).print(grid)
     lines = [line for line in raw.getvalue().splitlines() if "|" in line]
     assert len(lines) == 4
     assert len({line.index("|") for line in lines}) == 1

@@ -48,7 +48,7 @@ def prepare() -> None:
             stream.reconfigure(errors=shown.FALLBACK)
 
 
-class _Console(Console):
+class Output(Console):
     """Shows controls in text, and its letters in the stream's encoding.
 
     A plain `str` is text before it is laid out, so that its columns are right: in a table, too.
@@ -56,17 +56,18 @@ class _Console(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         """`text` as it can be shown; no mark-up is read in it."""
-        return super().render_str(self._shown(text), **{**how, "markup": False, "emoji": False})
+        return super().render_str(self.shown(text), **{**how, "markup": False, "emoji": False})
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """The pieces of what is drawn; what came in as `Text` is escaped here."""
         for piece in super().render(renderable, options):
-            text = piece.text if piece.control else self._shown(piece.text)
+            text = piece.text if piece.control else self.shown(piece.text)
             yield piece if text == piece.text else Segment(text, piece.style)
 
-    def _shown(self, text: str) -> str:
+    def shown(self, text: str) -> str:
+        """`text` as it can be shown."""
         return shown.encodable(shown.lines(text), self.encoding)
 
 
@@ -101,12 +102,12 @@ def line_of(*parts: str | tuple[str, str]) -> Text:
     )
 
 
-def stdout() -> Console:
+def stdout() -> Output:
     """Where results go."""
     return _console(sys.stdout)
 
 
-def stderr() -> Console:
+def stderr() -> Output:
     """Where progress, warnings and complaints go."""
     return _console(sys.stderr)
 
@@ -218,8 +219,8 @@ def print_warnings(
         show(console, Padding(styled(warning.remedy, "dim"), (0, 0, 0, 4), expand=False))
 
 
-def _console(stream: Any) -> Console:
+def _console(stream: Any) -> Output:
     # Of a file or a pipe both sides are told: with one alone, what the environment says of a
     # terminal (TERM=dumb beside FORCE_COLOR, as in many a CI) would come before the width.
     width, height = (None, None) if stream.isatty() else (_UNBOUNDED, _ANY_HEIGHT)
-    return _Console(file=stream, width=width, height=height, highlight=False, emoji=False)
+    return Output(file=stream, width=width, height=height, highlight=False, emoji=False)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from cclab import shown
 from cclab.cli.console import count, stderr
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class Display:
     def __init__(self, doing: str = "") -> None:
         """Nothing is shown outside the context; in it, on a terminal, `doing` at first."""
         self._console = stderr()
-        self._doing = shown.line(doing)
+        self._doing = self._console.shown(doing)
         self._live: Progress | None = None
         self._next_plain_s = _PLAIN_EVERY_S
 
@@ -87,9 +86,9 @@ class Display:
                 visible=True,
                 total=None if part is None else 1.0,
                 completed=part or 0.0,
-                description=shown.line(doing),
+                description=self._console.shown(doing),
                 percent=percent,
-                beside=shown.line("  ".join(filter(None, beside))),
+                beside=self._console.shown("  ".join(filter(None, beside))),
             )
         elif (new or at_s >= self._next_plain_s) and (told := ", ".join(filter(None, plain))):
             self._next_plain_s = at_s + _PLAIN_EVERY_S

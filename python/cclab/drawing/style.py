@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from cclab import shown
 
@@ -99,8 +98,6 @@ class Drawing(Figure):
         defaults: dict[str, Any] = {}
         if kind in _METADATA:
             defaults = {"metadata": _METADATA[kind], "dpi": _DPI}
-        for text in self.findobj(Text):
-            text.set_text(shown.line(text.get_text()).replace(r"\n", "\n"))
         with styled():
             super().savefig(fname, **(defaults | how))
 

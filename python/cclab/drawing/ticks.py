@@ -6,8 +6,10 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from cclab import shown
 from cclab.drawing.style import styled
 
 if TYPE_CHECKING:
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.text import Text
-
     from cclab.drawing.style import Drawing
 
 _GAP_PT = 3.0
@@ -37,6 +37,10 @@ def settled(figure: Drawing) -> Drawing:
 
     Whoever saves it again, and in whatever format, gets the same.
     """
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if (told := shown.lines(text.get_text())) != text.get_text():
+            text.set_text(told)
     _lay_out(figure)
     for _ in range(_ROUNDS):
         crowded = [
@@ -46,7 +50,11 @@ def settled(figure: Drawing) -> Drawing:
             break
         for axis in crowded:
             _thin(axis)
-        _lay_out(figure)
+        for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if (told := shown.lines(text.get_text())) != text.get_text():
+            text.set_text(told)
+    _lay_out(figure)
     # Without any engine, be it one that does nothing, matplotlib draws a figure once to save it.
     figure.set_layout_engine(None)
     return figure

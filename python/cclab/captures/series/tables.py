@@ -5,6 +5,8 @@ Their columns are defined in docs/analyze-tables.md.
 
 from __future__ import annotations
 
+import os
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,15 +86,19 @@ class Tables:
         self.epoch_ns = epoch_ns
         self._loaded: tuple[Direction, Direction] | None = None
 
+    @cached_property
+    def _reached(self) -> Path:
+        return reached(self.folder, self)
+
     @property
     def segments(self) -> pl.LazyFrame:
         """One row per segment, in the order of the capture."""
-        return scanned(self.folder / SEGMENTS)
+        return pl.scan_parquet(self._reached / SEGMENTS)
 
     @property
     def sacks(self) -> pl.LazyFrame:
         """One row per SACK block."""
-        return scanned(self.folder / SACKS)
+        return pl.scan_parquet(self._reached / SACKS)
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -210,11 +216,12 @@ def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def scanned(file: Path) -> pl.LazyFrame:
-    """The table in `file`, of which no more is read than asked for."""
+def reached(folder: Path, owner: object) -> Path:
+    """`folder` by a name that polars takes, which is UTF-8, as long as there is `owner`."""
     try:
-        str(file).encode()
+        str(folder).encode()
     except UnicodeEncodeError:
-        # polars takes no path that is not UTF-8, and reads the whole of an open file.
-        return pl.scan_parquet(file.open("rb"))
-    return pl.scan_parquet(file)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        weakref.finalize(owner, os.close, handle)
+        return Path(f"/proc/self/fd/{handle}")
+    return folder
