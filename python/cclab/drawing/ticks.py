@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+
     from cclab.drawing.style import Drawing
 
 _GAP_PT = 3.0
@@ -50,11 +51,7 @@ def settled(figure: Drawing) -> Drawing:
             break
         for axis in crowded:
             _thin(axis)
-        for text in figure.findobj(Text):
-        assert isinstance(text, Text)
-        if (told := shown.lines(text.get_text())) != text.get_text():
-            text.set_text(told)
-    _lay_out(figure)
+        _lay_out(figure)
     # Without any engine, be it one that does nothing, matplotlib draws a figure once to save it.
     figure.set_layout_engine(None)
     return figure
