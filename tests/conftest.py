@@ -156,6 +156,7 @@ def cli(tmp_path: Path) -> Cli:
         *arguments: object,
         cwd: Path = tmp_path,
         stdin: IO[bytes] | int | None = None,
+        encoding: str | None = None,
         **environment: str,
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -165,6 +166,7 @@ def cli(tmp_path: Path) -> Cli:
             stdin=stdin,
             capture_output=True,
             text=True,
+            encoding=encoding,
             timeout=PATIENCE_S,
             check=False,
         )

@@ -182,7 +182,20 @@ def test_report_of_damaged_and_of_missing_runs(
     [
         (["run", "nowhere.toml"], "nowhere.toml: no such file"),
         (["run", "."], "is a folder"),
-        (["run", "latin.toml"], "latin.toml:1: not UTF-8"),
+        (
+            ["run", "latin.toml"],
+            "latin.toml:1:12: the byte \\xef is not UTF-8 (in Latin-1 it is ï)",
+        ),
+        (
+            ["run", "wide.toml"],
+            "wide.toml:1:1: the byte \\xff is not UTF-8 (the file begins as",
+        ),
+        (
+            ["run", "late.toml"],
+            "late.toml:3:5: the byte \\x80 is not UTF-8; save the file as UTF-8",
+        ),
+        (["report", "kept/plan.json"], "kept/plan.json is a file in a results folder: name kept"),
+        (["store", "import", "nowhere", "out"], "nowhere: no such folder or archive"),
         (["run", "wrong.toml"], "wrong.toml:3:1"),
         (["plan", "wrong.toml"], "did you mean"),
         (["run", "ok.toml", "--backend", "ns3"], "ns3"),
@@ -211,6 +224,10 @@ def test_report_of_damaged_and_of_missing_runs(
             ["run", "ok.toml", "--only", "zz"],
             "no run of this study has an id that begins with 'zz'",
         ),
+        (
+            ["plan", "ok.toml", "--set", "flow.*.rtt=1ms"],
+            "names nothing: there is no flow `*`; `flow.rtt` is that key of every flow",
+        ),
         (["run"], "STUDY.toml"),
         (["report", "nowhere"], "nowhere is not a results folder: no such folder"),
         (["report", "."], "there is no plan.json in it"),
@@ -230,6 +247,10 @@ def test_wrong_input_is_refused(
     (tmp_path / "ok.toml").write_text(STUDY)
     (tmp_path / "wrong.toml").write_text(STUDY.replace("duration", "durration"))
     (tmp_path / "latin.toml").write_bytes('title = "naïve"\n'.encode("latin-1"))
+    (tmp_path / "wide.toml").write_text('title = "naïve"\n', encoding="utf-16")
+    (tmp_path / "late.toml").write_bytes("# ä\n\n# äb".encode() + b"\x80")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "plan.json").write_text("{}")
     code = invoke(arguments)
     told = capsys.readouterr()
     assert said in _refused(code, told.out, told.err)

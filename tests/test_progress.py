@@ -6,10 +6,10 @@ import io
 import re
 
 import pytest
-from rich.console import Console
 
 from cclab import kernel
 from cclab.cli import progress as displays
+from cclab.cli.console import Output
 from cclab.cli.progress import BuildProgress, Display, SweepProgress, duration, speed
 from cclab.execute import State
 
@@ -64,7 +64,7 @@ def test_a_build_tells_each_stage_and_a_long_one_every_few_seconds(
 def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What standard error gets as a terminal of 100 columns."""
     screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=100, color_system=None)
+    console = Output(file=screen, force_terminal=True, width=100, color_system=None)
     monkeypatch.setattr(displays, "stderr", lambda: console)
     return screen
 

@@ -101,6 +101,7 @@ def test_a_condition_chooses_rows(text: str, rows: list[int]) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "why"),
     [
+        ("cc == bbr", 7, "no column `bbr`; `--list` shows the columns; a text stands in quotes: '"),
         ("cc == 'bbr' and rttt > 1", 17, "no column `rttt`; did you mean `rtt`?"),
         ("rate > 1", 1, "did you mean `bottleneck.rate`?"),
         ("rtt > 50mss", 7, "`50mss` is no quantity"),

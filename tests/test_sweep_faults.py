@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
+import pytest
 
 from cclab import Study
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
 from cclab.execute.backends.sim import Simulator
+from cclab.store.writer import Writer
 from conftest import ROOT, files_of, flip, index_of, kept
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pytest
 
     from cclab._core import Progress
     from cclab.plan import Run
@@ -170,6 +170,62 @@ def test_a_full_disk_ends_in_a_message_and_room_in_the_same_store(
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert kept(tmp_path / "copy") == kept(whole)
+
+
+def test_an_export_onto_a_full_disk_is_one_message_and_leaves_nothing(
+    study: Path, tmp_path: Path
+) -> None:
+    out, full = tmp_path / "out", tmp_path / "full"
+    assert swept(study, out, *SHORT).returncode == DONE
+    full.mkdir()
+    for name in ("copy", "copy.tar.gz"):
+        script = (
+            f"mount -t tmpfs -o size=40k tmpfs {full} || exit 99\n"
+            f'"$@"; code=$?; ls -A {full}; exit $code\n'
+        )
+        words = [sys.executable, "-m", "cclab", "store", "export", str(out), str(full / name)]
+        done = subprocess.run(
+            [*PRIVATE, "sh", "-c", script, "sh", *words],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert done.returncode == RUN_FAILED, done.stderr
+        why = "No space left on device; nothing is left of it"
+        assert done.stderr.endswith(f"error: cannot write {full / name}: {why}\n")
+        assert done.stdout == ""
+
+
+@pytest.mark.parametrize("gone", [".", "runs", "tmp"])
+def test_a_results_folder_that_is_removed_under_a_sweep_is_no_wrong_input(
+    study: Path,
+    tmp_path: Path,
+    gone: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    land, landed = Writer.land, []
+
+    def removing(self: Writer, workspace: Path, runs: list[str]) -> None:
+        if landed:
+            shutil.rmtree(out / gone)
+        land(self, workspace, runs)
+        landed.extend(runs)
+
+    monkeypatch.setattr(Writer, "land", removing)
+    code = invoke([*command(study, out, "--repeat", "3", "--jobs", "1")[3:]])
+    assert code == RUN_FAILED
+    standing = len(list((out / "runs").glob("*.zip"))) if gone == "tmp" else 0
+    assert (standing > 0) == (gone == "tmp")
+    told = capsys.readouterr().err.splitlines()[-1]
+    stand = f"{standing} run{'' if standing == 1 else 's'} in it" if standing else "no run"
+    assert told.startswith(f"error: {out} was removed, or parts of it, while runs were written")
+    assert f"{stand} stand" in told
+    assert told.endswith("the same command does them again")
+    monkeypatch.undo()
+    assert swept(study, out, "--repeat", "3").returncode == DONE
 
 
 def test_a_store_that_cannot_be_written_is_told_and_stays_as_it_is(

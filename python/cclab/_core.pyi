@@ -306,8 +306,8 @@ def baselines(
     `seeds`; None of a flow without others. `version` is what determines a run of the scenario.
     """
 
-def check(text: str, file: str) -> None:
-    """Reads the study in `text`; messages call it `file`.
+def check(text: str, file: str | PathLike[str]) -> None:
+    """Reads the study in `text`, from the path `file`, where the paths in it start.
 
     Raises `StudyError` if a key or the type of a value is wrong. What only shows when keys are
     seen together, with what is set beside the file, is for `plan` to find.
@@ -315,7 +315,7 @@ def check(text: str, file: str) -> None:
 
 def plan(
     text: str,
-    file: str,
+    file: str | PathLike[str],
     set: list[str],
     replaced: list[tuple[str, str]],
     kernels: Mapping[str, Mapping[str | None, str]],
@@ -525,16 +525,20 @@ def analyze_memory(max_connections: int) -> int:
     """Bytes of memory that an analysis takes whose `max_connections` are all there, and as many
     conversations."""
 
-def declared_params(path: str) -> str:
+def declared_params(path: str | PathLike[str]) -> str:
     """The parameters that the C or Rust file at `path` declares, as in `variant_file`, with their
     defaults: it is compiled, and its code begins to run."""
 
-def variant_file(path: str) -> str:
+def variant_file(path: str | PathLike[str]) -> str:
     """What the variant's file at `path` is, as JSON: a row of `variants` with `language`, `file`,
     what it takes in from its folder, and `sha256`.
 
     Raises `StudyError` if it is none.
     """
+
+def shown(text: bytes) -> str:
+    """`text` in one line that no terminal takes for an order: controls, what turns the direction of
+    writing, and bytes that are not UTF-8 are escaped as Python's `backslashreplace` has them."""
 
 def variants() -> str:
     """Every variant, as JSON: name, one line about it, where it is defined, its kernel module."""

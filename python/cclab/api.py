@@ -12,7 +12,7 @@ from cclab.late import late
 from cclab.plan.outdated import outdated
 from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.store.folder import PLAN, RESULTS
+from cclab.store.folder import PLAN, folder_called
 from cclab.sweep import carry_out
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def each(texts: str | Sequence[str]) -> tuple[str, ...]:
 
 def store_of(plan: Plan, out: str | Path | None) -> Store:
     """The results folder `out`, or the one that is the plan's own."""
-    return Store(out if out is not None else RESULTS / plan.name)
+    return Store(out if out is not None else folder_called(plan.name))
 
 
 def load(folder: str | Path) -> Results:

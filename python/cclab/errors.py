@@ -16,6 +16,7 @@ __all__ = [
     "DamageError",
     "DamagedPlanError",
     "InputError",
+    "RemovedError",
     "RunError",
     "StoreError",
     "StudyError",
@@ -40,6 +41,24 @@ class StoreError(OSError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class RemovedError(StoreError):
+    """Somebody removed a results folder, or parts of it, while runs were written into it."""
+
+    def __init__(self, folder: Path, standing: int) -> None:
+        """So many runs of `folder` are `standing`."""
+        stand = f"{standing} run{'' if standing == 1 else 's'} in it" if standing else "no run"
+        super().__init__(
+            f"{folder} was removed, or parts of it, while runs were written into it: {stand} "
+            f"stand{'s' if standing < 2 else ''}, the others are lost; the same command does them "
+            "again"
+        )
+
+    @property
+    def while_writing(self) -> bool:
+        """The choice of the folder is not to blame."""
+        return True
 
 
 class DamageError(StoreError):

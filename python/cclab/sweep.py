@@ -92,6 +92,12 @@ def grown(plan: Plan, store: Store) -> Plan:
     return _growth(plan, store).grow()
 
 
+def check_only(plan: Plan, store: Store, only: Sequence[str]) -> None:
+    """Raises `InputError` if one of `only` is the beginning of no run's id."""
+    if only:
+        _Asked.of(plan, store, only)
+
+
 def check(plan: Plan) -> Backend:
     """The backend of `plan`. Raises `InputError` if there is none, if it cannot do the study or
     if it lacks a kernel that the study names."""

@@ -1,5 +1,7 @@
 //! Flows that are programs of the host, unmodified.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -38,7 +40,7 @@ pub struct Surroundings {
     /// Where they may write.
     pub temporary: PathBuf,
     /// Folders in which they are looked for, with colons between them.
-    pub path: String,
+    pub path: OsString,
     /// Whether they are kept from what only the agent may do: in a guest, that is all the run's.
     pub confined: bool,
 }
@@ -56,11 +58,13 @@ impl Surroundings {
             );
             return Err(failure("starting", problem));
         }
+        let mut path = OsString::from(told.path);
+        path.push(format!(":{PATH}"));
         Ok(Surroundings {
             output: dir.to_owned(),
-            directory: PathBuf::from(told.directory),
+            directory: OsString::from(told.directory).into(),
             temporary,
-            path: format!("{}:{PATH}", told.path),
+            path,
             confined,
         })
     }
@@ -74,10 +78,7 @@ impl Surroundings {
         if program.contains('/') {
             return may_run(&self.directory.join(program));
         }
-        let folders = self
-            .path
-            .split(':')
-            .map(|folder| self.directory.join(folder));
+        let folders = env::split_paths(&self.path).map(|folder| self.directory.join(folder));
         let tried = folders.map(|folder| may_run(&folder.join(program)));
         tried
             .reduce(|first, next| if next.is_ok() { next } else { first })

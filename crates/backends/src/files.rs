@@ -1,6 +1,7 @@
 //! Variants of C and Rust files, compiled and loaded into this process.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
@@ -84,7 +85,7 @@ fn in_lines(wrong: &[impl ToString]) -> String {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn declared_params(path: &str) -> Result<String, String> {
+pub fn declared_params(path: &OsStr) -> Result<String, String> {
     let file = VariantFile::read(path)?;
     if file.language == Language::C {
         let compiled = compiled(&file).map_err(|error| error.to_string())?;

@@ -1,5 +1,7 @@
 //! The lists of what there is, as JSON.
 
+use std::ffi::OsStr;
+
 use cclab_cc::Variant;
 use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
@@ -36,7 +38,7 @@ pub fn variants() -> String {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn variant_file(path: &str) -> Result<String, String> {
+pub fn variant_file(path: &OsStr) -> Result<String, String> {
     let file = VariantFile::read(path)?;
     let params = file.module_params().into_iter().map(|param| {
         json!({

@@ -8,6 +8,7 @@ use cclab_sim::OwnVariants;
 use cclab_spec::Run;
 use cclab_testbed::{Target, orders};
 use cclab_trace::{Recorder, Recording};
+use cclab_units::shown_path;
 use serde_json::json;
 
 use crate::progress::Progress;
@@ -32,7 +33,7 @@ pub fn simulate(
         ));
     }
     let told = progress.begin(run.scenario.duration);
-    fs::create_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    fs::create_dir(folder).map_err(|e| format!("{}: {e}", shown_path(folder)))?;
     say_what_runs(run, folder)?;
     let recording = Recording {
         wire: cclab_sim::wire_options(&run.scenario),
@@ -66,7 +67,7 @@ pub fn on_kernel(
 fn say_what_runs(run: &Run, folder: &Path) -> Result<(), String> {
     let text = serde_json::to_string(run).map_err(|e| e.to_string())?;
     let file = folder.join("run.json");
-    fs::write(&file, text + "\n").map_err(|e| format!("{}: {e}", file.display()))
+    fs::write(&file, text + "\n").map_err(|e| format!("{}: {e}", shown_path(&file)))
 }
 
 /// The metrics of the run whose trace is in `folder`, as JSON.

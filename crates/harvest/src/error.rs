@@ -16,7 +16,7 @@ pub enum HarvestError {
         problem: String,
     },
     /// The agent ended before it could say what the run came to.
-    #[error("{}: the agent left no outcome: it was stopped before the run ended", .0.display())]
+    #[error("{}: the agent left no outcome: it was stopped before the run ended", cclab_units::shown_path(.0))]
     NoOutcome(PathBuf),
     /// The kernel could not keep up with its own tracing.
     #[error(
@@ -48,7 +48,7 @@ pub enum HarvestError {
         lost: u64,
     },
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", cclab_units::shown_path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -56,7 +56,10 @@ pub enum HarvestError {
         source: std::io::Error,
     },
     /// A file is not what the agent of this version writes.
-    #[error("{}: damaged record: {reason}; `make setup` builds an agent that fits", path.display())]
+    #[error(
+        "{}: damaged record: {reason}; `make setup` builds an agent that fits",
+        cclab_units::shown_path(path)
+    )]
     Damaged {
         /// The file.
         path: PathBuf,

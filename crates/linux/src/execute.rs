@@ -310,8 +310,8 @@ fn write(file: &Path, content: &impl Serialize) -> Result<(), RunError> {
 fn surroundings() -> Surroundings {
     let directory = std::env::current_dir().unwrap_or_else(|_| "/".into());
     Surroundings {
-        directory: directory.to_string_lossy().into_owned(),
-        path: std::env::var("PATH").unwrap_or_default(),
+        directory: directory.into_os_string().into(),
+        path: std::env::var_os("PATH").unwrap_or_default().into(),
         version: cclab_testbed::VERSION,
     }
 }

@@ -101,7 +101,7 @@ pub enum RunError {
         limit: Duration,
     },
     /// A file or process could not be had.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", cclab_units::shown_path(path))]
     Io {
         /// Which.
         path: PathBuf,

@@ -11,7 +11,7 @@ pub enum MeasureError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// `run.json` cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", cclab_units::shown_path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -19,7 +19,10 @@ pub enum MeasureError {
         source: std::io::Error,
     },
     /// `run.json` is not a run.
-    #[error("{}: not the description of a run: {source}; delete the run and repeat it", path.display())]
+    #[error(
+        "{}: not the description of a run: {source}; delete the run and repeat it",
+        cclab_units::shown_path(path)
+    )]
     Run {
         /// The file.
         path: PathBuf,

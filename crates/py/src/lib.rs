@@ -73,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::beside_others, module)?)?;
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(analyze::analyze_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(names::shown, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::variant_file, module)?)?;
     module.add_function(wrap_pyfunction!(names::declared_params, module)?)?;

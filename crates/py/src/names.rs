@@ -1,8 +1,16 @@
 //! The lists of what there is, as JSON.
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
 
 use crate::error;
+
+/// `text` in one line that no terminal takes for an order; each byte that is not UTF-8 is escaped.
+#[pyfunction]
+pub fn shown(text: &[u8]) -> String {
+    cclab_units::shown(text)
+}
 
 /// Every variant: name, one line about it, where it is defined, its parameters, the backends that
 /// have it, the kernel's module of it (null where the kernel needs none, or has none).
@@ -15,15 +23,15 @@ pub fn variants() -> String {
 /// a parameter of a C file has the type of its `module_param` for what it measures, those of others are
 /// for who runs them to say.
 #[pyfunction]
-pub fn variant_file(path: &str) -> PyResult<String> {
-    cclab_backends::variant_file(path).map_err(error::study)
+pub fn variant_file(path: OsString) -> PyResult<String> {
+    cclab_backends::variant_file(&path).map_err(error::study)
 }
 
 /// The parameters that the C or Rust file at `path` declares, as in [`variant_file`], with their defaults:
 /// it is compiled, and its code begins to run.
 #[pyfunction]
-pub fn declared_params(path: &str) -> PyResult<String> {
-    cclab_backends::declared_params(path).map_err(error::study)
+pub fn declared_params(path: OsString) -> PyResult<String> {
+    cclab_backends::declared_params(&path).map_err(error::study)
 }
 
 /// Every queueing discipline: name, one line about it, where it is defined, its parameters, the

@@ -1,6 +1,7 @@
 //! From the text of a study to its plan.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use cclab_backends::Kernels;
 use cclab_spec::{Baseline, Overrides, Repeats, RunIds, Scenario, Study};
@@ -11,7 +12,7 @@ use crate::error;
 /// Reads the study in `text`: its keys and the types of their values. What only shows when keys
 /// are seen together, with what is set beside the file, is for `plan` to find.
 #[pyfunction]
-pub fn check(text: &str, file: &str) -> PyResult<()> {
+pub fn check(text: &str, file: PathBuf) -> PyResult<()> {
     Study::load_knowing(text, file, cclab_backends::names())
         .map(drop)
         .map_err(error::study)
@@ -24,7 +25,7 @@ pub fn check(text: &str, file: &str) -> PyResult<()> {
 #[expect(clippy::too_many_arguments, reason = "Python names its arguments")]
 pub fn plan(
     text: &str,
-    file: &str,
+    file: PathBuf,
     set: Vec<String>,
     replaced: Vec<(String, String)>,
     kernels: BTreeMap<String, Kernels>,

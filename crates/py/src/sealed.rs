@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cclab_trace::sealed::{self, Cells, State};
+use cclab_units::shown_path;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -105,7 +106,7 @@ pub fn read_columns<'py>(
         tables
             .map(|(table, wanted)| {
                 sealed::columns(file, table, wanted)
-                    .map_err(|why| format!("{}: cannot be read: {why}", file.display()))
+                    .map_err(|why| format!("{}: cannot be read: {why}", shown_path(file)))
             })
             .collect()
     };

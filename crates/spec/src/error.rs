@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cclab_units::shown_path;
 use serde::de::{self, Unexpected};
 
 /// A problem in a study file or in a value given beside it. Its `Display` is the whole
@@ -53,7 +54,10 @@ pub(crate) struct Position {
 
 /// The texts a study was read from: the file first, then overrides.
 #[derive(Clone, Debug)]
-pub(crate) struct Sources(Vec<Source>);
+pub(crate) struct Sources {
+    folder: PathBuf,
+    texts: Vec<Source>,
+}
 
 #[derive(Clone, Debug)]
 struct Source {
@@ -63,16 +67,18 @@ struct Source {
 }
 
 impl Sources {
-    pub fn new(file: &str, text: &str) -> Sources {
-        let mut sources = Sources(Vec::new());
-        sources.add(file, text);
+    pub fn new(file: &Path, text: &str) -> Sources {
+        let mut sources = Sources {
+            folder: file.parent().map(Path::to_owned).unwrap_or_default(),
+            texts: Vec::new(),
+        };
+        sources.add(&shown_path(file), text);
         sources
     }
 
     /// The folder of the study file.
-    pub fn folder(&self) -> PathBuf {
-        let file = Path::new(&self.0[0].name);
-        file.parent().map(Path::to_owned).unwrap_or_default()
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Adds a text and gives its number.
@@ -87,14 +93,14 @@ impl Sources {
 
     fn push(&mut self, name: &str, text: Option<String>) -> u32 {
         let name = name.to_owned();
-        self.0.push(Source { name, text });
-        (self.0.len() - 1) as u32
+        self.texts.push(Source { name, text });
+        (self.texts.len() - 1) as u32
     }
 
     /// The message for `problem`; one without a place points at the beginning of the file.
     pub fn locate(&self, problem: Problem) -> StudyError {
         let at = problem.at.unwrap_or_default();
-        let Source { name, text } = &self.0[at.source as usize];
+        let Source { name, text } = &self.texts[at.source as usize];
         let (line, column) = text
             .as_deref()
             .map_or((0, 0), |text| line_of(text, at.offset));

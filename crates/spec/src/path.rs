@@ -170,6 +170,10 @@ fn set_in_named(
             &whole,
             unknown("key", key, keys.unwrap_or_default().iter().copied()),
         )),
+        [_, "*", rest @ ..] => Err(Problem::new(
+            format!("`{whole}` names nothing: there is no {kind} `*`"),
+            format!("`{kind}.{}` is that key of every {kind}", rest.join(".")),
+        )),
         [_, name, rest @ ..] => Err(match nearest(name, names_known()) {
             Some(near) => Problem::new(
                 format!("`{whole}` names nothing: there is no {kind} `{name}`"),

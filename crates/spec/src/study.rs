@@ -55,14 +55,19 @@ pub enum Repeats {
 }
 
 impl Study {
-    /// Reads the `text` of a study; `file` is its name in messages.
-    pub fn load(text: &str, file: &str) -> Result<Study, StudyError> {
+    /// Reads the `text` of a study; `file` is its path, in messages as [`cclab_units::shown_path`]
+    /// shows it, and where the paths in it start.
+    pub fn load(text: &str, file: impl AsRef<std::path::Path>) -> Result<Study, StudyError> {
         Study::load_knowing(text, file, Names::default())
     }
 
     /// Reads the `text` of a study that may use `names`.
-    pub fn load_knowing(text: &str, file: &str, names: Names) -> Result<Study, StudyError> {
-        let sources = Sources::new(file, text);
+    pub fn load_knowing(
+        text: &str,
+        file: impl AsRef<std::path::Path>,
+        names: Names,
+    ) -> Result<Study, StudyError> {
+        let sources = Sources::new(file.as_ref(), text);
         let read = || {
             let document = Node::document(text, 0)?;
             let sweep = Sweep::of(&document, Vec::new(), &[])?;

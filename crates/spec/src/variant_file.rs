@@ -6,6 +6,7 @@ mod load;
 mod rust;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -70,7 +71,7 @@ impl VariantFile {
     ///
     /// # Errors
     /// What is wrong with it, and what would be right.
-    pub fn read(path: &str) -> Result<VariantFile, String> {
+    pub fn read(path: &OsStr) -> Result<VariantFile, String> {
         let loaded = load(Path::new(""), path).map_err(|wrong| match wrong.help.as_str() {
             "" => wrong.message,
             help => format!("{}; {help}", wrong.message),

@@ -9,7 +9,9 @@ use cclab_spec::Datagrams;
 pub use cclab_spec::ProbeKind;
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::net::Ipv4Addr;
+use std::os::unix::ffi::OsStringExt;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "cclab-orders/1";
@@ -367,11 +369,45 @@ pub struct Events {
 #[serde(deny_unknown_fields)]
 pub struct Surroundings {
     /// Its working directory.
-    pub directory: String,
+    pub directory: Bytes,
     /// Folders in which programs are looked for, with colons between them.
-    pub path: String,
+    pub path: Bytes,
     /// [`crate::VERSION`] of what spelt the orders out; the agent's own must be the same.
     pub version: u32,
+}
+
+/// What the system calls something: text, or bytes where it is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Bytes {
+    /// UTF-8.
+    Text(String),
+    /// Anything else.
+    Other(Vec<u8>),
+}
+
+impl From<OsString> for Bytes {
+    fn from(name: OsString) -> Bytes {
+        match name.into_string() {
+            Ok(text) => Bytes::Text(text),
+            Err(name) => Bytes::Other(name.into_vec()),
+        }
+    }
+}
+
+impl From<Bytes> for OsString {
+    fn from(name: Bytes) -> OsString {
+        match name {
+            Bytes::Text(text) => text.into(),
+            Bytes::Other(bytes) => OsString::from_vec(bytes),
+        }
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Bytes {
+        Bytes::Text(String::new())
+    }
 }
 
 /// The name of the file with [`Surroundings`].

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", cclab_units::shown_path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -15,7 +15,10 @@ pub enum TraceError {
     },
     /// A file is not what a trace of this version holds: truncated, damaged or of another
     /// version.
-    #[error("{}: damaged trace file: {reason}; delete the run and repeat it", path.display())]
+    #[error(
+        "{}: damaged trace file: {reason}; delete the run and repeat it",
+        cclab_units::shown_path(path)
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -23,7 +26,7 @@ pub enum TraceError {
         reason: String,
     },
     /// A file could not be encoded.
-    #[error("{}: cannot be written: {reason}", path.display())]
+    #[error("{}: cannot be written: {reason}", cclab_units::shown_path(path))]
     Encode {
         /// The file.
         path: PathBuf,

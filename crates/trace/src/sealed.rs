@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use cclab_units::shown_path;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use nix::unistd::syncfs;
 use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, crc32};
@@ -130,7 +131,7 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
     let mut captures = Captures::new();
     for found in fs::read_dir(folder)? {
         let name = found?.file_name().into_string().map_err(|name| {
-            let problem = format!("{} is no UTF-8", name.display());
+            let problem = format!("{} is no UTF-8", shown_path(name.as_ref()));
             io::Error::new(ErrorKind::InvalidData, problem)
         })?;
         if name.ends_with(CAPTURE_ENDING) {

@@ -1,5 +1,5 @@
 //! The quantities every other crate speaks in: time in integer nanoseconds, rate in
-//! integer bits per second, named streams of random numbers, and hints on memory. Text such as `"50Mbit"`
+//! integer bits per second, named streams of random numbers, hints on memory, and how others' text is shown. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
 mod in_kernel;
@@ -8,10 +8,12 @@ pub mod memory;
 pub mod parameter;
 mod rate;
 mod stream;
+mod text;
 mod time;
 
 pub use in_kernel::InKernel;
 pub use measure::Measure;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;
+pub use text::{shown, shown_path};
 pub use time::Time;

@@ -17,7 +17,7 @@ from cclab import _core
 from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
 from cclab.cli.connections import print_capture, print_problems
-from cclab.cli.console import count, note, print_json
+from cclab.cli.console import count, note, print_csv, print_json
 from cclab.cli.progress import Display
 from cclab.errors import InputError
 from cclab.late import late
@@ -106,7 +106,7 @@ def analyze(
         print_json(capture.document)
     elif csv:
         frame = capture.conversations if udp else capture.connections
-        sys.stdout.write(frame.write_csv())
+        print_csv(frame)
     else:
         print_capture(capture)
     print_problems(capture)

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from cclab import sweep, units, whole
 from cclab.cli import options
-from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
+from cclab.cli.console import (
+    Grid,
+    count,
+    line_of,
+    note,
+    print_json,
+    print_warnings,
+    show,
+    stdout,
+    styled,
+    tell,
+)
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.comparison import sides
@@ -22,6 +31,8 @@ from cclab.plan import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.text import Text
 
     from cclab.comparison import correction as corrections
     from cclab.comparison import demand
@@ -250,7 +261,7 @@ def _print_sides(compared: Comparison, everywhere: list[str]) -> None:
     for letter, side in (("A", compared.a), ("B", compared.b)):
         plan, folder = side.results.plan, str(side.results.store.path)
         where = "" if side.label == folder else f" ({folder})"
-        line = Text.assemble((f"{letter}  {side.label}", "bold"), f"{where}: ")
+        line = line_of((f"{letter}  {side.label}", "bold"), f"{where}: ")
         stdout().print(line.append(f"{plan.title}, on {plan.backend}"), soft_wrap=True)
     after = list(dict.fromkeys(c.metric.title for c in compared.compared if c.metric.window_of))
     if after:
@@ -281,12 +292,12 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     left_out = _left_out(len(point.match.left_out_a), len(point.match.left_out_b))
     if left_out:
         runs += f"; left out: {left_out}"
-    head = Text.assemble("\n", (point.match.label, "bold"), f": {runs}")
+    head = line_of("\n", (point.match.label, "bold"), f": {runs}")
     stdout().print(head, soft_wrap=True)
     here = [str(change) for change in point.changes if str(change) not in everywhere]
     if here:
         tell(f"here A and B differ {'also ' if everywhere else ''}in: {', '.join(here)}")
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table = Grid(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
     table.add_column("flow, metric", no_wrap=True)
     table.add_column("A", justify="right", no_wrap=True)
     table.add_column("B", justify="right", no_wrap=True)
@@ -333,18 +344,18 @@ def _left_out(of_a: int, of_b: int) -> str:
     return f"{' and '.join(told)}, of seeds that {lacking} no run of" if told else ""
 
 
-def _add_rows(table: Table, name: str, of: str, metrics: list[Compared]) -> None:
+def _add_rows(table: Grid, name: str, of: str, metrics: list[Compared]) -> None:
     """Rows under the name of a flow and its variant, without metrics that neither side measured."""
     shown = [c for c in metrics if c.difference is not None or c.verdict.words != "not measured"]
     if not shown:
         return
-    table.add_row(Text.assemble((name, "bold"), f" ({of})" if of else ""))
+    table.add_row(line_of((name, "bold"), f" ({of})" if of else ""))
     for compared in shown:
         table.add_row(*_cells(compared))
     table.add_section()
 
 
-def _cells(compared: Compared) -> list[Text]:
+def _cells(compared: Compared) -> list[Text | str]:
     """The metric, both means and the verdict."""
     difference, metric = compared.difference, compared.metric
     largest = 0.0 if difference is None else max(abs(difference.a.mean), abs(difference.b.mean))
@@ -361,14 +372,14 @@ def _cells(compared: Compared) -> list[Text]:
             for side in (difference.a, difference.b)
         ]
     return [
-        Text(f"  {title}"),
-        *map(Text, means),
-        Text(compared.verdict.words),
+        f"  {title}",
+        *means,
+        compared.verdict.words,
         *_tested(compared.p, compared.p_adjusted, compared.standing or compared.verdict.code),
     ]
 
 
-def _tested(p: float | None, adjusted: float | None, code: str) -> list[Text]:
+def _tested(p: float | None, adjusted: float | None, code: str) -> list[Text | str]:
     """Both p-values and the verdict."""
     style = {
         "better": "bold green",
@@ -376,8 +387,8 @@ def _tested(p: float | None, adjusted: float | None, code: str) -> list[Text]:
         "no-evidence": "dim",
         "undecided": "dim",
     }.get(code, "bold")
-    values = [Text(_p(value)) for value in (p, adjusted)]
-    return [*values, Text(code.replace("-", " "), style=style)]
+    values = [_p(value) for value in (p, adjusted)]
+    return [*values, styled(code.replace("-", " "), style)]
 
 
 def _p(value: float | None) -> str:
@@ -392,8 +403,8 @@ def _print_overall(overall: list[Overall]) -> None:
         return
     points = max(test.points for test in overall)
     title = f"\nover all {points} sweep points; differences are relative to the mean of both sides"
-    stdout().print(Text(title, style="bold"), soft_wrap=True)
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    stdout().print(styled(title, "bold"), soft_wrap=True)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
     table.add_column("flow", no_wrap=True)
     table.add_column("metric", no_wrap=True)
     for title in ("points", "B higher", "B lower", "(B-A)/mean", "p", "adjusted"):

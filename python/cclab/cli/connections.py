@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
-from rich.text import Text
 
 from cclab import units
-from cclab.cli.console import count, note, print_table, show, stderr, tell
+from cclab.cli.console import count, line_of, note, print_table, show, stderr, styled, tell
 from cclab.late import late
 from cclab.tabular import Table
 
@@ -148,9 +147,9 @@ def _talk_cells(row: dict[str, Any], gaps: list[str], rtts: list[str]) -> list[s
 def print_problems(capture: Capture) -> None:
     """Prints what was skipped, or is in doubt."""
     for problem in capture.problems:
-        head = Text.assemble((problem.code, "yellow"), f": {problem.count}")
+        head = line_of((problem.code, "yellow"), f": {problem.count}")
         show(stderr(), head)
-        show(stderr(), Padding(Text(problem.message, style="dim"), (0, 0, 0, 2), expand=False))
+        show(stderr(), Padding(styled(problem.message, "dim"), (0, 0, 0, 2), expand=False))
 
 
 def _cells(row: dict[str, Any], rtts: list[str]) -> list[str]:

@@ -1,8 +1,13 @@
-"""The two streams of the command line: results on standard output, the rest on standard error."""
+"""The two streams of the command line: results on standard output, the rest on standard error.
+
+Whatever is printed goes through here, and reaches a terminal as text alone: what others wrote (a
+title, a name, what a program said) is shown, never obeyed, and what the stream's encoding lacks is
+told in its letters.
+"""
 
 from __future__ import annotations
 
-import json
+import io
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +15,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from cclab import shown
 from cclab.late import late
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from collections.abc import Iterable
+
+    import polars as pl
+    from rich.console import ConsoleOptions, RenderableType
 
     from cclab.measure.results import Results
     from cclab.measure.summary import Raised
@@ -31,29 +41,90 @@ _ANY_HEIGHT = 25
 """Nothing is drawn by it."""
 
 
-def stdout() -> Console:
+def prepare() -> None:
+    """Has both streams take any text, whatever writes it: none ends a command by its letters."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=shown.FALLBACK)
+
+
+class Output(Console):
+    """Shows controls in text, and its letters in the stream's encoding.
+
+    A plain `str` is text before it is laid out, so that its columns are right: in a table, too.
+    """
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """`text` as it can be shown; no mark-up is read in it."""
+        return super().render_str(self.shown(text), **{**how, "markup": False, "emoji": False})
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """The pieces of what is drawn; what came in as `Text` is escaped here."""
+        for piece in super().render(renderable, options):
+            text = piece.text if piece.control else self.shown(piece.text)
+            yield piece if text == piece.text else Segment(text, piece.style)
+
+    def shown(self, text: str) -> str:
+        """`text` as it can be shown."""
+        return shown.encodable(shown.lines(text), self.encoding)
+
+
+class Grid(Table):
+    """A table as it is drawn; a `str` in it is one line."""
+
+    def add_column(self, header: RenderableType = "", *more: Any, **how: Any) -> None:
+        """A column under `header`."""
+        super().add_column(_cell(header), *more, **how)
+
+    def add_row(self, *cells: RenderableType | None, **how: Any) -> None:
+        """A row of cells."""
+        super().add_row(*map(_cell, cells), **how)
+
+
+def _cell(cell: Any) -> Any:
+    return shown.line(cell) if isinstance(cell, str) else cell
+
+
+def styled(text: str, style: str = "") -> Text:
+    """`text` in one style: a cell, or a part of a line."""
+    return Text(shown.lines(text), style=style)
+
+
+def line_of(*parts: str | tuple[str, str]) -> Text:
+    """A line of parts, some with a style."""
+    return Text.assemble(
+        *(
+            shown.lines(part) if isinstance(part, str) else (shown.lines(part[0]), part[1])
+            for part in parts
+        )
+    )
+
+
+def stdout() -> Output:
     """Where results go."""
     return _console(sys.stdout)
 
 
-def stderr() -> Console:
+def stderr() -> Output:
     """Where progress, warnings and complaints go."""
     return _console(sys.stderr)
 
 
 def complain(message: str) -> None:
     """One message about what went wrong."""
-    stderr().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+    stderr().print(line_of(("error: ", "bold red"), message), soft_wrap=True)
 
 
 def tell(message: str) -> None:
     """One line of a result."""
-    stdout().print(Text(message), soft_wrap=True)
+    stdout().print(message, soft_wrap=True)
 
 
 def note(message: str) -> None:
     """One line for people about what goes on."""
-    stderr().print(Text(message), soft_wrap=True)
+    stderr().print(message, soft_wrap=True)
 
 
 def count(number: int, noun: str) -> str:
@@ -63,14 +134,21 @@ def count(number: int, noun: str) -> str:
 
 def print_json(document: Any) -> None:
     """Prints the one document of a `--json`."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    ascii_only = not stdout().encoding.startswith("utf")
+    sys.stdout.write(shown.json_text(document, indent=2, ascii_only=ascii_only) + "\n")
+    sys.stdout.flush()
+
+
+def print_csv(frame: pl.DataFrame) -> None:
+    """Prints rows as CSV."""
+    sys.stdout.write(shown.document(frame.write_csv()))
     sys.stdout.flush()
 
 
 def print_table(title: str, cells: Cells) -> None:
     """Prints the table of results; as several where one is too wide. No cell is cut."""
     console = stdout()
-    console.print(Text(title, style="bold"), soft_wrap=True)
+    console.print(styled(shown.line(title), "bold"), soft_wrap=True)
     for part in cells.folded(lambda part: _width(console, _drawn(part)) <= console.width):
         show(console, _drawn(part))
 
@@ -112,15 +190,15 @@ def _least_width(console: Console, drawn: RenderableType) -> int:
     return Measurement.get(console, unbounded, drawn).minimum
 
 
-def _drawn(cells: Cells) -> Table:
+def _drawn(cells: Cells) -> Grid:
     """A table, sweep points of several rows set apart."""
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for heading, number in zip(cells.headings, cells.numeric, strict=True):
-        table.add_column(Text(heading), justify="right" if number else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     apart = any(len(group) > 1 for group in cells.groups)
     for group in cells.groups:
         for row in group:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*row)
         if apart:
             table.add_section()
     return table
@@ -133,16 +211,16 @@ def print_warnings(
     if not warnings:
         return
     console = stderr()
-    console.print(Text(heading, style="bold yellow"))
+    console.print(styled(heading, "bold yellow"))
     for warning in warnings:
         more = f"; {warning.extent}" if warning.extent else ""
-        head = Text.assemble((warning.code, "yellow"), f": {warning.message}{more}")
+        head = line_of((warning.code, "yellow"), f": {warning.message}{more}")
         show(console, Padding(head, (0, 0, 0, 2), expand=False))
-        show(console, Padding(Text(warning.remedy, style="dim"), (0, 0, 0, 4), expand=False))
+        show(console, Padding(styled(warning.remedy, "dim"), (0, 0, 0, 4), expand=False))
 
 
-def _console(stream: Any) -> Console:
+def _console(stream: Any) -> Output:
     # Of a file or a pipe both sides are told: with one alone, what the environment says of a
     # terminal (TERM=dumb beside FORCE_COLOR, as in many a CI) would come before the width.
     width, height = (None, None) if stream.isatty() else (_UNBOUNDED, _ANY_HEIGHT)
-    return Console(file=stream, width=width, height=height, highlight=False, emoji=False)
+    return Output(file=stream, width=width, height=height, highlight=False, emoji=False)

@@ -9,20 +9,22 @@ import shutil
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from cclab import _core, versions
 from cclab.cli import checks as backends
 from cclab.cli import options
 from cclab.cli.checks import Check
-from cclab.cli.console import print_json, stdout
+from cclab.cli.console import line_of, print_json, stdout
 from cclab.errors import StoreError
 from cclab.store import Store
 from cclab.store.folder import RESULTS
 from cclab.sweep import cpus
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _LIBRARIES = ("polars", "numpy", "matplotlib", "jinja2", "rich", "typer")
 _TOOLS = (
@@ -111,7 +113,7 @@ def _line(check: Check) -> Text:
         mark, style = "ok      ", "green"
     else:
         mark, style = ("MISSING ", "bold red") if check.needed else ("absent  ", "yellow")
-    line = Text.assemble((mark, style), f"{check.name}: {check.found}")
+    line = line_of((mark, style), f"{check.name}: {check.found}")
     if check.remedy:
         line.append(f"  ({check.remedy})", style="dim")
     return line

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
-from cclab import units
+from cclab import shown, units
 from cclab.cli import options
-from cclab.cli.console import print_json, show, stdout, tell
+from cclab.cli.console import Grid, print_json, show, stdout, styled, tell
 from cclab.explain import explain as explain_scenario
 from cclab.explain import told
 from cclab.measure.grouped import MOST_FLOWS
@@ -40,13 +38,13 @@ def explain(
     if json:
         print_json(_document(planned, explained, absent))
         return
-    stdout().print(Text(planned.title, style="bold"), soft_wrap=True)
+    stdout().print(styled(shown.line(planned.title), "bold"), soft_wrap=True)
     if planned.question:
         tell(planned.question)
     _print_network(explained[0], every)
     for point, explanation in list(zip(planned.points, explained, strict=True))[:_MOST_POINTS]:
         if len(planned.points) > 1:
-            stdout().print(Text(f"\n{point.label}", style="bold"))
+            stdout().print(styled(f"\n{point.label}", "bold"))
         _print_flows(explanation, every)
     if len(planned.points) > _MOST_POINTS:
         tell(f"{len(planned.points) - _MOST_POINTS} more sweep points; --json shows them all")
@@ -67,7 +65,7 @@ def _document(planned: Plan, explained: list[Explanation], absent: list[str]) ->
 
 
 def _print_network(explanation: Explanation, every: bool) -> None:
-    table = Table(header_style="bold", box=SIMPLE_HEAD, title=explanation.topology)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD, title=explanation.topology)
     table.add_column("link", no_wrap=True)
     table.add_column("rate", justify="right")
     table.add_column("delay one way", justify="right")
@@ -106,14 +104,14 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
         _print_groups(explanation)
     lines = _lines_of_flows(explanation) if folded else [(f.name, f) for f in explanation.flows]
     most = len(lines) if every else _MOST_FLOWS
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     headings = ("flow", "variant", "base RTT", "bottleneck", "BDP", "queue", "rwnd", "expected")
     for heading in headings:
         table.add_column(heading, justify="left" if heading in headings[:2] else "right")
     table.add_column("bound by")
     for name, flow in lines[:most]:
         table.add_row(
-            Text(name),
+            name,
             flow.cc,
             _time(flow.base_rtt_s),
             flow.bottleneck or "none",
@@ -138,14 +136,14 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
 
 def _print_groups(explanation: Explanation) -> None:
     """What the flows of each group should have together."""
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for heading in ("group", "flows", "variant", "bottleneck", "expected together"):
         left = heading in ("group", "variant")
         table.add_column(heading, justify="left" if left else "right")
     table.add_column("bound by")
     for group in explanation.groups[:_MOST_FLOWS]:
         table.add_row(
-            Text(group.name),
+            group.name,
             str(len(group.flows)),
             ", ".join(group.variants),
             ", ".join(group.bottlenecks) or "none",
@@ -172,7 +170,7 @@ def _lines_of_flows(explanation: Explanation) -> list[tuple[str, FlowExplanation
 
 
 def _print_traffic(explanation: Explanation) -> None:
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for heading in ("cross traffic", "kind"):
         table.add_column(heading, no_wrap=True)
     for heading in ("offered", "of the bottleneck", "base RTT"):
@@ -181,7 +179,7 @@ def _print_traffic(explanation: Explanation) -> None:
     for source in explanation.traffic[:_MOST_FLOWS]:
         share = source.bottleneck_share
         table.add_row(
-            Text(source.name),
+            source.name,
             source.kind,
             ("up to " if source.yields else "") + units.told_rate(source.offered_bps),
             "not on it" if share is None else f"{share:.1%}",
@@ -194,7 +192,7 @@ def _print_traffic(explanation: Explanation) -> None:
 
 
 def _print_probes(explanation: Explanation) -> None:
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for heading in ("probe", "kind"):
         table.add_column(heading, no_wrap=True)
     for heading in (
@@ -209,7 +207,7 @@ def _print_probes(explanation: Explanation) -> None:
     for probe in explanation.probes[:_MOST_FLOWS]:
         share = probe.bottleneck_share
         table.add_row(
-            Text(probe.name),
+            probe.name,
             probe.kind,
             _time(probe.interval_s),
             _time(probe.base_rtt_s),

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from cclab import kernel
 from cclab.cli import options
-from cclab.cli.console import note, print_json, show, stdout, tell
+from cclab.cli.console import Grid, note, print_json, show, stdout, styled, tell
 from cclab.cli.progress import BuildProgress, Display, duration
 from cclab.errors import RunError
 from cclab.late import late
@@ -91,17 +89,17 @@ def list_(json: options.Json = False) -> None:
     if not made:
         note(f"no kernel is built; please run: {kernel.build_command()}")
         return
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for heading in ("name", "release", "key", "size", "source", "patches", ""):
         table.add_column(heading)
     for built in made:
         row = _row(built)
-        state = Text("") if row["current"] else Text("of another cclab: build it again")
+        state = "" if row["current"] else "of another cclab: build it again"
         size = f"{row['size_bytes'] / 1e6:.1f} MB"
         table.add_row(
-            *(Text(row[key]) for key in ("name", "release", "key")),
+            *(row[key] for key in ("name", "release", "key")),
             size,
-            *(Text(row[key]) for key in ("source", "patches")),
+            *(row[key] for key in ("source", "patches")),
             state,
         )
     show(stdout(), table)
@@ -151,11 +149,11 @@ def _row(made: kernel.Kernel) -> dict[str, Any]:
     }
 
 
-def _table(checks: list[Check]) -> Table:
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+def _table(checks: list[Check]) -> Grid:
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for heading in ("check", "", "expected", "found"):
         table.add_column(heading)
     for check in checks:
-        mark = Text("ok", style="green") if check.ok else Text("FAILED", style="bold red")
-        table.add_row(check.name, mark, Text(check.expected), Text(check.found))
+        mark = styled("ok", "green") if check.ok else styled("FAILED", "bold red")
+        table.add_row(check.name, mark, check.expected, check.found)
     return table

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from cclab import _core
+from cclab import _core, shown
 from cclab.cli import options
-from cclab.cli.console import note, print_json, show, stdout
+from cclab.cli.console import Grid, note, print_json, show, stdout, styled
 from cclab.errors import InputError, StudyError
 from cclab.execute.backends import alone
 from cclab.explain.shown import plain
@@ -104,11 +102,11 @@ def _list(what: What, path: str | None, json: bool) -> None:
         note(f"no {what} here")
         return
     head, *rest = rows[0]
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = Grid(box=None, pad_edge=False, show_header=False)
     table.add_column(head, no_wrap=True, style="bold")
     table.add_column("what it is")
     for row in rows:
-        table.add_row(str(row[head]), Text("\n".join(_lines(row, rest))))
+        table.add_row(str(row[head]), styled("\n".join(map(shown.line, _lines(row, rest)))))
     console = stdout()
     if console.is_terminal:
         console.width = min(console.width, _WIDTH)

@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, versions
-from cclab.cli.console import complain, tell
+from cclab.cli.console import complain, prepare, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 
@@ -122,6 +122,7 @@ def main() -> None:
     """Runs the command line and exits with its code: one message for bad input, no traceback."""
     # A reader that has seen enough ends the command as it ends any filter, without a complaint.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    prepare()
     code = invoke()
     # `python -m` dies of SIGINT, whatever its code, once an interrupt has come out of a text that a
     # library executed (dataclasses and namedtuple do) until another text is executed: CPython
@@ -153,6 +154,10 @@ def invoke(arguments: list[str] | None = None) -> int:
         if error.format_message():  # A group of verbs without one has printed its help.
             complain(error.format_message())
         code = error.exit_code
+    except UnicodeEncodeError as error:
+        # Names of files may be any bytes; what else is given stands in studies and documents.
+        complain(f"{error.object}: not UTF-8 text, which a study and its keys and values are")
+        code = WRONG_INPUT
     except OSError as error:
         # Standard output, most likely: what writes files has messages of its own.
         complain(f"cannot write: {error.strerror}")

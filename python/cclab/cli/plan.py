@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
+from cclab import shown
 from cclab.cli import options
-from cclab.cli.console import count, print_json, print_warnings, show, stdout, tell
+from cclab.cli.console import Grid, count, print_json, print_warnings, show, stdout, styled, tell
 from cclab.cli.progress import duration
 from cclab.errors import InputError
 from cclab.execute import estimate
@@ -131,18 +130,18 @@ def _told(beside: Companions) -> str:
 
 def _print_points(planned: Plan) -> None:
     keys = list(planned.points[0].params)
-    stdout().print(Text(planned.title, style="bold"), soft_wrap=True)
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    stdout().print(styled(shown.line(planned.title), "bold"), soft_wrap=True)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for key in keys:
-        table.add_column(Text(short_key(key)), no_wrap=True)
+        table.add_column(short_key(key), no_wrap=True)
     table.add_column("flows", overflow="fold", min_width=16)
     for heading in ("runs", "seeds", "packets (estimate)"):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in planned.points[:_MOST_ROWS]:
         seeds = [run.seed for run in (point.runs[0], point.runs[-1])]
         table.add_row(
-            *(Text(text(value)) for value in point.params.values()),
-            Text(_flows(point.scenario)),
+            *map(text, point.params.values()),
+            _flows(point.scenario),
             _runs(planned, point),
             f"{seeds[0]}" if len(point.runs) == 1 else f"{seeds[0]} … {seeds[1]}",
             f"{estimate.packets(point.scenario) * len(point.runs):,.0f}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.text import Text
 
 from cclab.cli.console import count, stderr
 
@@ -29,7 +28,7 @@ class Display:
     def __init__(self, doing: str = "") -> None:
         """Nothing is shown outside the context; in it, on a terminal, `doing` at first."""
         self._console = stderr()
-        self._doing = doing
+        self._doing = self._console.shown(doing)
         self._live: Progress | None = None
         self._next_plain_s = _PLAIN_EVERY_S
 
@@ -63,7 +62,7 @@ class Display:
 
     def note(self, message: str) -> None:
         """One line that stays, above the live one."""
-        self._console.print(Text(message), soft_wrap=True)
+        self._console.print(message, soft_wrap=True)
 
     def show(
         self,
@@ -87,9 +86,9 @@ class Display:
                 visible=True,
                 total=None if part is None else 1.0,
                 completed=part or 0.0,
-                description=doing,
+                description=self._console.shown(doing),
                 percent=percent,
-                beside="  ".join(filter(None, beside)),
+                beside=self._console.shown("  ".join(filter(None, beside))),
             )
         elif (new or at_s >= self._next_plain_s) and (told := ", ".join(filter(None, plain))):
             self._next_plain_s = at_s + _PLAIN_EVERY_S

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cclab.cli import options
-from cclab.cli.console import complain, count, note, print_json, print_table, tell
+from cclab.cli.console import complain, count, note, print_csv, print_json, print_table, tell
 from cclab.cli.exits import RUN_FAILED
 from cclab.errors import DamageError, InputError, StoreError
 from cclab.late import late
@@ -171,11 +170,12 @@ def _write(answer: Answer, file: Path | None) -> None:
     """The rows as Parquet into `file`, or as CSV to standard output."""
     rows = frames.frame(answer)
     if file is None:
-        sys.stdout.write(rows.write_csv())
-        sys.stdout.flush()
+        print_csv(rows)
         return
     try:
-        rows.write_parquet(file)
+        # polars takes no path that is not UTF-8.
+        with file.open("wb") as stream:
+            rows.write_parquet(stream)
     except OSError as error:
         raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
     note(f"{count(rows.height, 'row')}: {file}")

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
+from cclab import shown
 from cclab.cli import options
-from cclab.cli.console import count, note, print_json, show, stdout, tell
+from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
 from cclab.late import late
@@ -88,7 +87,7 @@ def reproduce(
 
 def _print(done: Reproduced) -> None:
     says = done.published.says
-    stdout().print(Text(f"\n{says.title}", style="bold"), soft_wrap=True)
+    stdout().print(styled(f"\n{shown.line(says.title)}", "bold"), soft_wrap=True)
     if done.short:
         tell("The short form: it shows that all works. Its numbers mean nothing; no verdicts.")
     _print_verdicts("claim", done.claims)
@@ -109,7 +108,7 @@ def _print(done: Reproduced) -> None:
 def _print_verdicts(what: str, judged: list[Judged]) -> None:
     if not judged:
         return
-    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
+    table = Grid(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
     table.add_column(what, min_width=16)
     table.add_column("backend", no_wrap=True)
     table.add_column("verdict", min_width=14)
@@ -120,10 +119,10 @@ def _print_verdicts(what: str, judged: list[Judged]) -> None:
         before = verdict.subject
         few = f" ({count(verdict.seeds, 'seed')})" if verdict.preview else ""
         table.add_row(
-            Text("" if same else verdict.subject.text),
+            "" if same else verdict.subject.text,
             verdict.backend,
-            Text(f"{verdict.verdict}{few}", style=_STYLES.get(verdict.verdict, "")),
-            Text(verdict.why),
+            styled(f"{verdict.verdict}{few}", _STYLES.get(verdict.verdict, "")),
+            verdict.why,
         )
     console = stdout()
     console.width = min(console.width, 140)

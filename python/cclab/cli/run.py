@@ -57,6 +57,7 @@ def run(
     plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out or api.results_folder(study))
     plan = sweep.grown(plan, store)
+    sweep.check_only(plan, store, only or [])
     survey = store.survey(plan)
     if survey.sound:
         planned, verb = count(len(plan.runs), "run"), "is" if len(plan.runs) == 1 else "are"

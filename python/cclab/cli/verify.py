@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from cclab.cli import options
-from cclab.cli.console import complain, count, note, print_json, show, stdout, tell
+from cclab.cli.console import Grid, complain, count, note, print_json, show, stdout, tell
 from cclab.late import late
 from cclab.plan import in_words
 
@@ -48,7 +47,7 @@ def verify(
 def _print(verified: Verified) -> None:
     with_captures = verified.runs - len(verified.without_captures)
     tell(f"{count(with_captures, 'run')} of {verified.folder}: traces beside packet captures")
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    table = Grid(header_style="bold", box=SIMPLE_HEAD)
     for index, heading in enumerate(_HEADINGS):
         right = 2 <= index < len(_HEADINGS) - 1
         table.add_column(heading, justify="right" if right else "left", no_wrap=True)

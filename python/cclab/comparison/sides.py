@@ -13,7 +13,7 @@ from cclab.errors import DamageError, InputError
 from cclab.late import late
 from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.store.folder import RESULTS
+from cclab.store.folder import folder_called
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -308,5 +308,5 @@ def _is_file(name: str, label: object, scenario: Scenario) -> bool:
 def _store(plan: Plan, label: str, out: str | Path | None) -> Store:
     # A variant's file is called by its path.
     label = label.removeprefix("./").replace("/", "-")
-    folder = Path(out) / label if out is not None else RESULTS / f"{plan.name}.{label}"
+    folder = Path(out) / label if out is not None else folder_called(f"{plan.name}.{label}")
     return Store(folder)

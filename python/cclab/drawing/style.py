@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from cclab import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -119,4 +121,7 @@ def saved(figure: Drawing, kind: str) -> bytes:
     """The figure in one of `FORMATS`. Equal figures give equal bytes."""
     out = io.BytesIO()
     figure.savefig(out, format=kind)
-    return out.getvalue()
+    if kind != "svg":
+        return out.getvalue()
+    # Labels of ticks are made as they are drawn.
+    return shown.document(out.getvalue().decode()).encode()

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
+from matplotlib.text import Text
 from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
@@ -15,6 +16,7 @@ from matplotlib.ticker import (
     NullFormatter,
 )
 
+from cclab import shown
 from cclab.drawing.style import styled
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.text import Text
 
     from cclab.drawing.style import Drawing
 
@@ -44,6 +45,10 @@ def settled(figure: Drawing) -> Drawing:
 
     Whoever saves it again, and in whatever format, gets the same.
     """
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if (told := shown.lines(text.get_text())) != text.get_text():
+            text.set_text(told)
     _lay_out(figure)
     for _ in range(_ROUNDS):
         crowded = [

@@ -9,13 +9,13 @@ import operator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cclab import _core
+from cclab.errors import InputError
 from cclab.expressions.terms import WORDS, Term
 from cclab.expressions.tree import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cclab.errors import InputError
     from cclab.expressions.tree import Expression, Node
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -177,7 +177,8 @@ class Evaluation:
         if relation in ("in", "not in"):
             within = self._member(left, right)
             return within if relation == "in" else self._values.negated(within)
-        a, b = self._visit(left), self._visit(right)
+        a = self._visit(left)
+        b = self._beside(a, right)
         equality = relation in ("==", "is")
         if "nothing" in (a.kind, b.kind):
             if not equality and relation not in ("!=", "is not"):
@@ -190,6 +191,18 @@ class Evaluation:
         if a.kind == "condition" and relation not in ("==", "!="):
             raise self._refusal("true and false have no order", right)
         return _COMPARE[relation](a.value, b.value)
+
+    def _beside(self, term: Term, node: Node) -> Term:
+        """What is compared with `term`: beside a text, a word may lack its quotes."""
+        try:
+            return self._visit(node)
+        except InputError as error:
+            if term.kind == "text" and node["part"] == "name" and not node["name"].count("."):
+                word = node["name"]
+                raise self._refusal(
+                    f"{self._values.unknown(word)}; a text stands in quotes: '{word}'", node
+                ) from error
+            raise
 
     def _member(self, left: Node, right: Node) -> Any:
         term = self._visit(left)

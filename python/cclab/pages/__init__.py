@@ -12,7 +12,6 @@ uplot           the library that draws what can be zoomed
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,7 +21,7 @@ import jinja2
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 
-from cclab import _core
+from cclab import _core, shown
 from cclab.pages import uplot
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def render(package: str, name: str, **said: Any) -> str:
     A page that extends `charts.html.j2` embeds what is said to be its `data`, and has `programs`:
     the files of its program, in the order in which they build on each other.
     """
-    return _environment(package).get_template(name).render(**said)
+    return shown.document(_environment(package).get_template(name).render(**said))
 
 
 @cache
@@ -117,5 +116,5 @@ def _joined(held: Callable[[str], Markup], names: Sequence[str]) -> Markup:
 
 def embedded(data: object) -> Markup:
     """Data as JSON inside an element of a page, which nothing in it can end."""
-    text = json.dumps(data, separators=(",", ":"))
+    text = shown.json_text(data, ascii_only=True, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from cclab import _core, kernel
 from cclab.errors import InputError
 from cclab.explain import Explained, explain
 from cclab.plan import Plan, measures, ready
+from cclab.shown import line, text_of
 
 _LARGEST = 4 << 20
 """A study is written by a person: more bytes than this are some other file."""
@@ -19,9 +21,9 @@ class Study:
     """One question: scenarios, sweeps and expectations, in one file."""
 
     name: str
-    """The file's name without its suffix; `study.toml` is called after its folder."""
+    """The file's name without its suffix, as it is shown; of `study.toml`, its folder's."""
     file: str
-    """How messages name the file."""
+    """The file's path, or a ready study's name."""
     text: str
     """What it says."""
 
@@ -35,7 +37,7 @@ class Study:
         """
         file = Path(path)
         of_ready = None if file.exists() else ready.file_of(str(path))
-        shown = str(path)
+        named = str(path)
         file = of_ready or file
         try:
             with file.open("rb") as stream:
@@ -55,10 +57,9 @@ class Study:
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = raw[: error.start].count(b"\n") + 1
-            raise InputError(f"{file}:{line}: not UTF-8 text") from None
-        _core.check(text, shown)
-        return cls(_name(file), shown, text)
+            raise InputError(f"{file}:{_not_utf8(raw, error.start)}") from None
+        _core.check(text, named)
+        return cls(line(_name(file)), named, text)
 
     def plan(
         self,
@@ -78,7 +79,14 @@ class Study:
         Raises `StudyError` if the study or a replacement is wrong.
         """
         frame, points = _core.plan(
-            self.text, self.file, [*set], [*replaced], kernel.keys(), backend, repeat, seed
+            self.text,
+            self.file,
+            [text_of(setting) for setting in set],
+            [(argument, text_of(setting)) for argument, setting in replaced],
+            kernel.keys(),
+            None if backend is None else text_of(backend),
+            text_of(repeat) if isinstance(repeat, str) else repeat,
+            seed,
         )
         plan = Plan.from_core(frame, points, self.name)
         measures.check(plan.expectations)
@@ -100,6 +108,19 @@ def _name(file: Path) -> str:
     if file.stem == "study":
         return file.resolve().parent.name or file.stem
     return file.stem
+
+
+def _not_utf8(raw: bytes, at: int) -> str:
+    """The line and column of the byte `at`, and what is wrong with it."""
+    above, _, before = raw[:at].rpartition(b"\n")
+    number = above.count(b"\n") + (2 if b"\n" in raw[:at] else 1)
+    byte = raw[at : at + 1]
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        hint = " (the file begins as UTF-16 does)"
+    else:
+        hint = f" (in Latin-1 it is {byte.decode('latin-1')})" if byte >= b"\xa1" else ""
+    place = f"{number}:{len(before.decode()) + 1}"
+    return f"{place}: the byte \\x{byte.hex()} is not UTF-8{hint}; save the file as UTF-8"
 
 
 def _holds_study(folder: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cclab import units
+from cclab import shown, units
 from cclab.report.beside_flows import beside, floods, groups, probes, queues, traffic
 from cclab.report.flow_table import folds, table
 from cclab.tabular import Table
@@ -118,7 +118,7 @@ def markdown(results: Results) -> str:
 def _markdown(cells: Table) -> str:
     rule = ["---:" if number else "---" for number in cells.numeric]
     lines = [_line(cells.headings), _line(rule)]
-    lines += [_line(row) for group in cells.groups for row in group]
+    lines += [_line([*map(shown.line, row)]) for group in cells.groups for row in group]
     return "\n".join(lines) + "\n"
 
 

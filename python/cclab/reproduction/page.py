@@ -8,7 +8,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from cclab import pages, whole
+from cclab import pages, shown, whole
 from cclab.drawing.style import svg
 from cclab.reproduction import SCHEMA, document, printed
 
@@ -33,9 +33,8 @@ def write(reproduced: Reproduced, out: Path) -> Path:
     folder = out / reproduced.published.name
     drawn = [(figure, svg(figure.drawing)) for figure in reproduced.figures()]
     described = document.of(reproduced)
-    text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     files = {
-        DOCUMENT: text.encode(),
+        DOCUMENT: (shown.json_text(described, indent=1) + "\n").encode(),
         PAGE: pages.render(
             _PACKAGE,
             "study.html.j2",

@@ -104,7 +104,7 @@ def rows_of(
 
 def _read(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_csv(path, infer_schema_length=None)
+        return pl.read_csv(path.read_bytes(), infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: {error}") from None
 

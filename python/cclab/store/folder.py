@@ -51,6 +51,11 @@ CHECKED = 1000
 _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(cclab-plan/\d+)"')
 
 
+def folder_called(name: str) -> Path:
+    """The store called `name` in `RESULTS`: a name is UTF-8 on the disk, whatever the locale."""
+    return RESULTS / os.fsdecode(name.encode())
+
+
 def digest_of_names(listed: bytes) -> str:
     """The digest of the ids of runs, sorted, each with a zero byte behind it."""
     return hashlib.sha256(listed).hexdigest()
@@ -264,6 +269,9 @@ class Store:
             why = "there is no plan.json in it" if self.path.is_dir() else "no such folder"
             raise StoreError(f"{self.path} is not a results folder: {why}") from None
         except OSError as error:
+            if self.path.name == PLAN and self.path.is_file():
+                why = f"is a file in a results folder: name {self.path.parent}"
+                raise StoreError(f"{self.path} {why}") from None
             raise _unread(file, error) from error
         if not self._is_kept(text) if file.name == PLAN else self.place_of_text(text) != file:
             raise self._damaged_plan(file)

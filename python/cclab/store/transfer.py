@@ -91,9 +91,12 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
             work.replace(target)
             disk.sync(target.parent)
     except OSError as error:
-        if isinstance(error, StoreError):
+        if isinstance(error, StoreError) and not error.while_writing:
             raise
-        raise StoreError(f"cannot write {target}: {disk.reason(error)}") from error
+        # What was being made goes with its folder, whose name says nothing to anybody.
+        cause = error.__cause__ if isinstance(error, StoreError) else error
+        why = disk.reason(cause) if isinstance(cause, OSError) else str(error)
+        raise StoreError(f"cannot write {target}: {why}; nothing is left of it") from cause
     return done
 
 
@@ -237,6 +240,8 @@ def _compressing(raw: IO[bytes], archive: Path) -> Iterator[IO[bytes]]:
 def _opened(source: Path, most: int | None) -> Iterator[Store]:
     """The store at `source`; of an archive, unpacked while the context lasts."""
     if not is_archive(source):
+        if not source.exists():
+            raise InputError(f"{source}: no such folder or archive")
         yield Store(source)
         return
     with tempfile.TemporaryDirectory(prefix="cclab-") as place:

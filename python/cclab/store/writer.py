@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cclab import _core
-from cclab.errors import StoreError
+from cclab.errors import RemovedError, StoreError
 from cclab.store import disk
 from cclab.store.folder import ENDING, INDEX, PLAN
 from cclab.store.index.file import runs_in
@@ -36,6 +36,8 @@ class Writer:
         """A writer into `store`, not yet open."""
         self.store = store
         self._corner: Path | None = None
+        self._standing_on: tuple[Path, ...] = ()
+        """What is there as long as nobody removes the folder of an open writer."""
         self._held = contextlib.ExitStack()
         self._indexed: tuple[tuple[int, int, int] | None, set[str]] = (None, set())
         """The index as it was last seen, and the runs that it has rows of."""
@@ -62,6 +64,7 @@ class Writer:
                 self._held.close()
                 raise
         self._corner = corner
+        self._standing_on = (self.store.runs, corner)
         return self
 
     def __exit__(
@@ -74,6 +77,7 @@ class Writer:
 
         All runs have their names on the disk then. Raises `StoreError` if it cannot be written.
         """
+        self._standing_on = self._standing_on[:1]
         if self._corner is not None:
             shutil.rmtree(self._corner, ignore_errors=True)
         self._held.close()
@@ -208,8 +212,17 @@ class Writer:
         except StoreError:
             raise
         except OSError as error:
+            if not all(place.exists() for place in self._standing_on):
+                raise RemovedError(self.store.path, self._runs_left()) from error
             why = disk.reason(error)
             raise StoreError(f"cannot write to {self.store.path}: {why}") from error
+
+    def _runs_left(self) -> int:
+        """How many runs are still in the store."""
+        try:
+            return self.store.count()
+        except StoreError:
+            return 0
 
     def _inside(self, name: str) -> Path:
         assert self._corner is not None, "the writer is used outside its context"

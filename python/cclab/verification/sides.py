@@ -444,7 +444,7 @@ def captured(run: Run, point: str) -> Captured:
     """Reads the capture of `run` at `point`. Raises `CaptureError` if the file is no capture."""
     with tempfile.TemporaryDirectory(prefix="cclab-verify-") as folder:
         capture = read(run.trace.capture(point), series=folder)
-        segments = pl.read_parquet(Path(folder) / "segments.parquet")
+        segments = pl.read_parquet((Path(folder) / "segments.parquet").read_bytes())
     rows = capture.connections.to_dicts()
     called = "bottleneck" if point == run.link_under_study else point
     return Captured(called, capture.packets, capture.problems, rows, segments)

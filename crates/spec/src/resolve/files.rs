@@ -27,7 +27,7 @@ pub(crate) struct Files<'a> {
 impl<'a> Files<'a> {
     /// The files of the study whose texts are `sources`, which those with problems join.
     pub fn new(sources: &'a mut Sources) -> Files<'a> {
-        let folder = sources.folder();
+        let folder = sources.folder().to_owned();
         Files {
             sources,
             folder,
@@ -79,7 +79,7 @@ impl<'a> Files<'a> {
     /// written. What cannot be read is told of where it is used.
     pub fn name_variants(&mut self, paths: &[String], names: &Names) {
         let folder = &self.folder;
-        let load = |path: &String| Some((path.clone(), load(folder, path).ok()?));
+        let load = |path: &String| Some((path.clone(), load(folder, path.as_ref()).ok()?));
         let mut loaded: Vec<(String, Loaded)> = paths.iter().filter_map(load).collect();
         let built_in = |name: &str| names.variants.iter().any(|known| known.name == name);
         let labels: Vec<String> = loaded
@@ -106,7 +106,7 @@ impl<'a> Files<'a> {
             return Ok(loaded);
         }
         // What a study has beyond what it was asked for, or what cannot be read.
-        let Wrong { message, help } = match load(&self.folder, &path.value) {
+        let Wrong { message, help } = match load(&self.folder, path.value.as_ref()) {
             Err(wrong) => wrong,
             Ok(_) => Wrong {
                 message: format!(

@@ -1,8 +1,11 @@
 //! From a path to the file of a variant.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use cclab_units::{shown, shown_path};
 use sha2::{Digest, Sha256};
 
 use super::beside;
@@ -46,12 +49,11 @@ pub(crate) fn is_path(text: &str) -> bool {
 }
 
 /// Reads the file at `path`, which starts at `folder`.
-pub(crate) fn load(folder: &Path, path: &str) -> Result<Loaded, Wrong> {
-    let (place, class) = match path.rsplit_once(".py:") {
-        Some((stem, class)) => (format!("{stem}.py"), Some(class)),
-        None => (path.to_owned(), None),
-    };
-    let full = folder.join(&place);
+pub(crate) fn load(folder: &Path, path: &OsStr) -> Result<Loaded, Wrong> {
+    let (place, class) = place_and_class(path);
+    let full = folder.join(place);
+    let (path, place) = (shown(path.as_bytes()), shown(place.as_bytes()));
+    let path = path.as_str();
     let language = match full.extension().and_then(|ending| ending.to_str()) {
         _ if full.is_dir() => {
             return Err(wrong(format!("the variant \"{path}\" is a folder"), KINDS));
@@ -74,8 +76,8 @@ pub(crate) fn load(folder: &Path, path: &str) -> Result<Loaded, Wrong> {
         wrong(message, help)
     };
     let text = read(&full).map_err(unreadable)?;
-    let file = full.file_name().and_then(|name| name.to_str());
-    let file = file.ok_or_else(|| unreadable("its name is not text".to_owned()))?;
+    // No file takes in one whose name is not text: what the scenario calls it is up to us.
+    let file = shown_path(Path::new(full.file_name().unwrap_or_default()));
     let (name, params) = match language {
         Language::C => {
             let module = Module::read(&text);
@@ -86,7 +88,7 @@ pub(crate) fn load(folder: &Path, path: &str) -> Result<Loaded, Wrong> {
         Language::Rust => (of_rust(path, &text)?, None),
     };
     let beside = full.parent().unwrap_or(Path::new(""));
-    let texts = beside::texts(beside, file, text, language)
+    let texts = beside::texts(beside, &file, text, language)
         .map_err(|why| wrong(format!("the variant \"{path}\" cannot be read: {why}"), ""))?;
     let mut hash = Sha256::new();
     for (name, text) in &texts {
@@ -101,13 +103,25 @@ pub(crate) fn load(folder: &Path, path: &str) -> Result<Loaded, Wrong> {
         file: VariantFile {
             label: name.clone(),
             language,
-            file: file.to_owned(),
+            file,
             name,
             sha256,
             texts,
         },
         params,
     })
+}
+
+/// The path of the file that `path` names, and the class of a Python file.
+fn place_and_class(path: &OsStr) -> (&OsStr, Option<&str>) {
+    let bytes = path.as_bytes();
+    let colon = bytes.iter().rposition(|&byte| byte == b':');
+    match colon.map(|at| (&bytes[..at], str::from_utf8(&bytes[at + 1..]))) {
+        Some((place, Ok(class))) if place.ends_with(b".py") => {
+            (OsStr::from_bytes(place), Some(class))
+        }
+        _ => (path, None),
+    }
 }
 
 /// The text of the file at `path`, or why it cannot be had.

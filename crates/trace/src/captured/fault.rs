@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", cclab_units::shown_path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -17,7 +17,7 @@ pub enum CaptureError {
     /// The file is of another kind.
     #[error(
         "{}: not a packet capture: {found}; pcap and pcapng files are read, as they are or compressed by gzip or zstd",
-        path.display()
+        cclab_units::shown_path(path)
     )]
     NotACapture {
         /// The file.

@@ -9,7 +9,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cclab import whole
+from cclab import shown, whole
 from cclab.captures.series import ACROSS, SERIES, TALKS
 from cclab.captures.series.tables import SACKS, SEGMENTS
 from cclab.captures.series.talks import DATAGRAMS
@@ -148,7 +148,7 @@ def contents(
     tables, talks = flows.tables, flows.talks
     yield CONNECTIONS, _parquet(tables.connections)
     yield CONVERSATIONS, _parquet(talks.conversations)
-    yield DOCUMENT, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    yield DOCUMENT, (shown.json_text(document, indent=2) + "\n").encode()
     for over in figures.ACROSS:
         drawing = figures.figure(flows, over.name)
         if drawing is not None:

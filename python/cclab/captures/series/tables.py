@@ -5,6 +5,8 @@ Their columns are defined in docs/analyze-tables.md.
 
 from __future__ import annotations
 
+import os
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,15 +86,19 @@ class Tables:
         self.epoch_ns = epoch_ns
         self._loaded: tuple[Direction, Direction] | None = None
 
+    @cached_property
+    def _reached(self) -> Path:
+        return reached(self.folder, self)
+
     @property
     def segments(self) -> pl.LazyFrame:
         """One row per segment, in the order of the capture."""
-        return pl.scan_parquet(self.folder / SEGMENTS)
+        return pl.scan_parquet(self._reached / SEGMENTS)
 
     @property
     def sacks(self) -> pl.LazyFrame:
         """One row per SACK block."""
-        return pl.scan_parquet(self.folder / SACKS)
+        return pl.scan_parquet(self._reached / SACKS)
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -208,3 +214,14 @@ def _letters(number: int) -> str:
 def endpoint(address: str, port: int) -> str:
     """An address and a port in one."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def reached(folder: Path, owner: object) -> Path:
+    """`folder` by a name that polars takes, which is UTF-8, as long as there is `owner`."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        weakref.finalize(owner, os.close, handle)
+        return Path(f"/proc/self/fd/{handle}")
+    return folder

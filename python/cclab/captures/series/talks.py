@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cclab.captures.series import bins
-from cclab.captures.series.tables import endpoint
+from cclab.captures.series.tables import endpoint, reached
 from cclab.errors import InputError
 
 DATAGRAMS = "datagrams.parquet"
@@ -109,10 +109,14 @@ class Talks:
         """How many there are."""
         return len(self.conversations) // 2
 
+    @cached_property
+    def _reached(self) -> Path:
+        return reached(self._folder, self)
+
     @property
     def datagrams(self) -> pl.LazyFrame:
         """One row per datagram, in the order of the capture."""
-        return pl.scan_parquet(self._folder / DATAGRAMS)
+        return pl.scan_parquet(self._reached / DATAGRAMS)
 
     @cached_property
     def numbers(self) -> list[int]:

@@ -1,0 +1,143 @@
+"""How text that others wrote is shown: names of files, titles, what programs print.
+
+No terminal takes it for an order, and every encoding has it. A name of a file may be any bytes;
+Python has those that are no UTF-8 as lone surrogates, which no document may hold.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from cclab import _core
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
+
+_ASCII = {
+    "±": "+-",
+    "×": "x",
+    "→": "->",
+    "←": "<-",
+    "≤": "<=",
+    "≥": ">=",
+    "µ": "u",
+    "μ": "u",
+    "…": "...",
+    "–": "-",
+    "−": "-",
+    "·": "*",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+}
+"""What stands for a character where an encoding lacks it."""
+
+_ORDERS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+"""What `_core.shown` escapes."""
+_UNSAFE = re.compile(f"[{_ORDERS}]")
+_UNSAFE_IN_LINES = re.compile(f"(?!\n)[{_ORDERS}]")
+_UNSAFE_IN_DOCUMENT = re.compile(rf"[\ud800-\udfff]+|(?![\n\t])[{_ORDERS}]")
+_OF_REPR = re.compile(r"\\udc([89a-f][0-9a-f])")
+"""How `repr` spells a byte of a name."""
+_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def line(text: str | PurePath) -> str:
+    """`text` in one line: controls and bytes that are not UTF-8 are escaped (`\\n`, `\\xff`)."""
+    text = _OF_REPR.sub(r"\\x\1", str(text))
+    return _core.shown(_bytes(text)) if _UNSAFE.search(text) else text
+
+
+def lines(text: str) -> str:
+    """As `line`, of a message that has lines of its own."""
+    if not (_UNSAFE_IN_LINES.search(text) or _OF_REPR.search(text)):
+        return text
+    return "\n".join(map(line, text.split("\n")))
+
+
+def document(text: str) -> str:
+    """As `lines`, of the text of a whole document (HTML, SVG, CSV), whose tabs stay, too."""
+    return _UNSAFE_IN_DOCUMENT.sub(lambda found: line(found[0]), text)
+
+
+def text_of(argument: str) -> str:
+    """What an argument of the process says, whatever its locale. Raises `InputError` if that is no
+    UTF-8, as names of files alone may be."""
+    try:
+        return _bytes(argument).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{line(argument)}: not UTF-8 text, as the keys and values of a study are"
+        ) from None
+
+
+def json_text(
+    document: Any,
+    *,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    ascii_only: bool = False,
+) -> str:
+    """A document as JSON, which is UTF-8 whatever names are in it, and safe on a terminal."""
+    text = json.dumps(
+        document, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
+    )
+    # All of these stand inside strings.
+    text = _IN_JSON.sub(_escaped_in_json, text)
+    if not ascii_only:
+        return text
+    return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def _escaped_in_json(found: re.Match[str]) -> str:
+    """What JSON can hold stays what it is; a byte of a name is told as `line` does."""
+    return "".join(
+        json.dumps(line(part))[1:-1] if "\ud800" <= part <= "\udfff" else json.dumps(part)[1:-1]
+        for part in re.findall(r"[\ud800-\udfff]+|[^\ud800-\udfff]", found[0])
+    )
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # Half of a pair, as `\\ud800` in JSON: no byte of a name.
+        return text.encode("utf-8", "backslashreplace")
+
+
+def _instead(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that the encoding of a stream lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_in_ascii(character) for character in lacking), error.end
+
+
+def _in_ascii(character: str) -> str:
+    if character in _ASCII:
+        return _ASCII[character]
+    if "─" <= character <= "╿":  # The block of boxes.
+        return "|" if character in "│┃║╎┆┊╏┇┋" else "-" if character in _HORIZONTAL else "+"
+    if "\udc80" <= character <= "\udcff":
+        return line(character)
+    return character.encode("ascii", "backslashreplace").decode("ascii")
+
+
+_HORIZONTAL = "─━═╌┄┈╍┅┉╴╶╸╺╼╾"
+
+FALLBACK = "cclab.shown"
+"""The error handler of streams that may lack characters."""
+codecs.register_error(FALLBACK, _instead)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """`text` as a stream of this `encoding` has it."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.encode(encoding, FALLBACK).decode(encoding)
+    return text
