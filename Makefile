@@ -109,9 +109,9 @@ test-python: develop
 	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
 
 .PHONY: attack
-attack: develop ## Damage stores in thousands of ways: verify notices, nobody believes, remedies mend
+attack: develop ## Damage stores in thousands of ways, and kill cclab 300 times while guests run
 	@echo "== damage"
-	$(BIN)/pytest -s --attack tests/test_store_damage.py
+	$(BIN)/pytest -s --attack tests/test_store_damage.py tests/test_linux_kills.py
 
 .PHONY: lint
 lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of Rust, Python and JavaScript

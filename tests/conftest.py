@@ -112,7 +112,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kernel 6.1`: what boots a kernel boots that one where a study names none. `--attack`: the
     long form of what damages stores."""
     parser.addoption("--kernel", metavar="NAME", help="the kernel of the linux backend to test")
-    parser.addoption("--attack", action="store_true", help="damage stores as `make attack` does")
+    parser.addoption("--attack", action="store_true", help="as often as `make attack` does")
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,8 @@ from waiting import PATIENCE_S, await_that
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cclab.captures import Capture
+
 MIB = 1 << 20
 
 GIGABYTE_KB = 1_000_000
@@ -202,7 +204,7 @@ def capture(folder: Path, name: str, zeros: int) -> Path:
     return file
 
 
-def problems(of: cclab.Capture) -> set[str]:
+def problems(of: Capture) -> set[str]:
     """The names of what is wrong with a capture."""
     return {problem["code"] for problem in of.document["problems"]}
 
@@ -249,12 +251,12 @@ def archive(file: Path, size: int) -> Path:
             if file.name.endswith(".zst")
             else gzip.GzipFile(fileobj=raw, mode="wb")
         ) as out,
-        tarfile.open(fileobj=out, mode="w|") as tar,  # type: ignore[call-overload] # only written to
+        tarfile.open(fileobj=out, mode="w|") as tar,
     ):
         folder, plan = tarfile.TarInfo("store"), tarfile.TarInfo("store/plan.json")
         folder.type, folder.mode, plan.size = tarfile.DIRTYPE, 0o755, size
         tar.addfile(folder)
-        tar.addfile(plan, _Zeros(size))  # type: ignore[arg-type] # only read from
+        tar.addfile(plan, _Zeros(size))
     return file
 
 

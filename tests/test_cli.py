@@ -216,8 +216,8 @@ def test_report_of_damaged_and_of_missing_runs(
         (["run", "ok.toml", "--set", "nonsense"], "nonsense"),
         (["run", "ok.toml", "--set", "flow.long.cc=nv"], "flow.long.cc: variant nv"),
         (
-            ["run", "ok.toml", "--cluster", "127.0.0.1:1"],
-            "no Dask scheduler answers at '127.0.0.1:1'",
+            ["run", "ok.toml", "--cluster", "tls://127.0.0.1:1"],
+            "tls://127.0.0.1:1 is reached with credentials, and Dask's configuration has none",
         ),
         (["run", "ok.toml", "--cluster"], "--cluster"),
         (

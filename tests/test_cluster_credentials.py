@@ -240,4 +240,7 @@ def test_a_scheduler_without_tls_is_warned_of(tmp_path: Path, address: str, warn
     )
     assert done.returncode == WRONG_INPUT, done.stderr
     assert "Traceback" not in done.stderr
+    # Nobody answers there.
+    assert done.stderr.count("error: ") == 1
+    assert ("no Dask scheduler answers at 'tcp://127.0.0.1:1'" in done.stderr) is warned
     assert ("has no TLS: whoever reaches it can run programs" in done.stderr) is warned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
-KILLS = int(os.environ.get("CCLAB_ATTACK_KILLS", "8"))
-"""How often; `make attack` says 300."""
+KILLS, KILLS_OF_AN_ATTACK = 8, 300
+"""How often cclab is killed, in the tests and by `make attack`."""
 
 BUSY = f"""
 backend = "linux"
@@ -35,13 +34,13 @@ command = ["sh", "-c", "while :; do (/bin/true | /bin/true); done"]
 """Programs that start others without end: a guest's process starts one for each on the host."""
 
 
-def test_no_process_of_a_guest_outlives_a_killed_cclab(tmp_path: Path) -> None:
+def test_no_process_of_a_guest_outlives_a_killed_cclab(tmp_path: Path, attack: bool) -> None:
     dice = random.Random(22)
     study = tmp_path / "study.toml"
     study.write_text(BUSY)
     out = tmp_path / "out"
     moments = {}
-    for number in range(KILLS):
+    for number in range(KILLS_OF_AN_ATTACK if attack else KILLS):
         child = start("run", study, "--out", out, cwd=tmp_path)
         await_that(lambda: processes_in(out), "a guest")
         # From a guest's first step on to programs that are long under way.

@@ -140,14 +140,14 @@ def test_what_pyproject_asks_for_is_what_is_locked() -> None:
 def licence_of(package: metadata.Distribution) -> str:
     """The licence that an installed package says it has, as an SPDX expression if it can be."""
     said = package.metadata
-    if expression := said.get("License-Expression"):
-        return str(expression)
+    if "License-Expression" in said:
+        return str(said["License-Expression"])
     classified = [
         line.rsplit(" :: ", 1)[1]
         for line in said.get_all("Classifier", [])
         if line.startswith("License :: ") and not line.endswith("OSI Approved")
     ]
-    words = classified or [str(said.get("License", "")).strip()]
+    words = classified or [said["License"].strip() if "License" in said else ""]
     return " OR ".join(CLASSIFIERS.get(word, word or "none") for word in words)
 
 

@@ -206,7 +206,8 @@ def test_a_results_folder_that_is_removed_under_a_sweep_is_no_wrong_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
-    land, landed = Writer.land, []
+    land = Writer.land
+    landed: list[str] = []
 
     def removing(self: Writer, workspace: Path, runs: list[str]) -> None:
         if landed:

@@ -167,6 +167,7 @@ mod tests {
             version: &'a str,
         }
         let text = "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n\
+                    queue = { kind = \"droptail\", limit = \"9p\" }\n\
                     [[flow]]\nname = \"a\"\ncc = \"reno\"\n";
         let study = Study::load(text, "study.toml").expect("a study");
         let plan = study.plan(&Default::default(), &|_, _| String::new());

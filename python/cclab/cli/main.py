@@ -59,7 +59,7 @@ _VERBS = {
     "new": ("new", "Write files to begin with."),
     "store": ("store", "List, check, clean, copy results folders."),
     "kernel": ("kernel", "Make, find and try the kernels of the linux backend."),
-    "cluster": ("cluster", "Workers for `cclab run --cluster ADDRESS`."),
+    "cluster": ("cluster", "Workers for `cclab run --cluster FILE`."),
 }
 """The module of each verb and what the table of contents says of it, which is how the verb's own
 help begins. Only the module of the verb that is called is loaded: all of them take longer to load
