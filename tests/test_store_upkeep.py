@@ -295,7 +295,7 @@ def test_what_cannot_be_brought_is_named(store: Store, tmp_path: Path) -> None:
         transfer.bring(bad, store)
     with pytest.raises(InputError, match="no such file"):
         transfer.bring(tmp_path / "none.tar", store)
-    with pytest.raises(InputError, match="is not a results folder"):
+    with pytest.raises(InputError, match="no such folder or archive"):
         transfer.bring(tmp_path / "nowhere", store)
 
 

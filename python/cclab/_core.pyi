@@ -68,6 +68,7 @@ __all__ = [
     "scenario_schema",
     "schema",
     "seal",
+    "shown",
     "stacks",
     "sync",
     "topologies",

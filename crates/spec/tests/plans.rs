@@ -588,7 +588,7 @@ fn with_trace(name: &str, trace: &str) -> (std::path::PathBuf, String) {
 }
 
 fn plan_at(file: &std::path::Path, text: &str) -> Result<Plan, String> {
-    Study::load(text, &file.display().to_string())
+    Study::load(text, file)
         .and_then(|study| study.plan(&Overrides::default(), &|_, _| "1".to_owned()))
         .map_err(|error| error.to_string())
 }

@@ -23,7 +23,7 @@ fn it_accepts_every_example() {
             .is_some_and(|extension| extension == "toml")
         {
             let text = fs::read_to_string(&path).expect("an example");
-            let study = Study::load(&text, &path.display().to_string()).expect("a good study");
+            let study = Study::load(&text, &path).expect("a good study");
             let problems: Vec<String> = validator
                 .iter_errors(&study.to_json())
                 .map(|error| error.to_string())

@@ -42,7 +42,7 @@ pub(super) fn cases() -> Vec<Case> {
 fn scenario(file: &str) -> Scenario {
     let study = Path::new(env!("CARGO_MANIFEST_DIR")).join("files/pins.toml");
     let text = TEXT.replace("FILE", &format!("./{file}"));
-    let plan = Study::load(&text, &study.to_string_lossy())
+    let plan = Study::load(&text, &study)
         .and_then(|study| study.plan(&Overrides::default(), &|_, _| String::new()));
     let mut plan = plan.unwrap_or_else(|why| panic!("{why}\n{text}"));
     plan.scenarios.swap_remove(0).scenario
