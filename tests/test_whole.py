@@ -239,22 +239,32 @@ def test_a_new_variant_is_there_whole_or_not_at_all(
     assert invoke(words) == DONE
 
 
-def test_a_policy_and_a_figure_replace_links(results: cclab.Results, tmp_path: Path) -> None:
+def test_a_policy_a_figure_and_a_table_replace_links(
+    results: cclab.Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine")
     layers = [(np.zeros((1, 30)), np.zeros(1))]
-    for name in ("policy.py", "difference.svg"):
+    for name in ("policy.py", "difference.svg", "flows.parquet"):
         (tmp_path / name).symlink_to(victim)
     before = all_of(tmp_path)
     with no_room(10), pytest.raises(StoreError, match=FULL):
         learn.save_policy(tmp_path / "policy.py", layers)
+    folder = str(results.store.path)
+    asks = ["query", folder, "--parquet", str(tmp_path / "flows.parquet")]
+    assert invoke(["query", folder]) == DONE  # Its index is there from now on.
+    capsys.readouterr()
+    with no_room(10):
+        assert invoke(asks) == RUN_FAILED
+    assert capsys.readouterr().err.endswith("nothing there was changed\n")
     assert all_of(tmp_path) == before
     learn.save_policy(tmp_path / "policy.py", layers)
-    folder = str(results.store.path)
+    assert invoke(asks) == DONE
     assert invoke(["compare", folder, folder, "--figure", str(tmp_path / "difference.svg")]) == DONE
     assert victim.read_text() == "mine"
     assert "class Policy" in (tmp_path / "policy.py").read_text()
     assert b"<svg" in (tmp_path / "difference.svg").read_bytes()
+    assert (tmp_path / "flows.parquet").read_bytes().startswith(b"PAR1")
 
 
 def test_tables_of_packets_in_a_folder_of_ones_own_follow_no_link(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cclab import whole
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_csv, print_json, print_table, tell
 from cclab.cli.exits import RUN_FAILED
-from cclab.errors import DamageError, InputError, StoreError
+from cclab.errors import DamageError, InputError
 from cclab.late import late
 from cclab.queries import Question, kinds, plans
 from cclab.queries.columns import split
@@ -172,12 +174,9 @@ def _write(answer: Answer, file: Path | None) -> None:
     if file is None:
         print_csv(rows)
         return
-    try:
-        # polars takes no path that is not UTF-8.
-        with file.open("wb") as stream:
-            rows.write_parquet(stream)
-    except OSError as error:
-        raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
+    content = io.BytesIO()
+    rows.write_parquet(content)
+    whole.file(file, content.getvalue())
     note(f"{count(rows.height, 'row')}: {file}")
 
 
