@@ -204,6 +204,30 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
             Scheduler.of(str(file))
 
 
+@pytest.mark.parametrize("name", ["8786", "clusters/1", "host:8786", "8786/8786"])
+def test_a_path_that_ends_as_an_address_does_is_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path(name)
+    file.parent.mkdir(exist_ok=True)
+    written = Scheduler("tls://127.0.0.1:1", "certificate", "key")
+    written.write(file)
+    for place in (file, file.absolute()):
+        assert Scheduler.of(str(place)) == written
+    file.unlink()
+    with pytest.raises(InputError, match="no file of a cluster, and no address"):
+        Scheduler.of(str(file.absolute()))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://h:1", "tls://[::1]:8786", "h:8786", "127.0.0.1:8786", "inproc://10.0.0.1/77/1"],
+)
+def test_an_address_is_taken_as_it_is(address: str) -> None:
+    assert Scheduler.of(address) == Scheduler(address)
+
+
 @pytest.mark.parametrize("kind", ["pipe", "folder", "zeros", "text", "other", "absent"])
 def test_what_is_no_file_of_a_cluster_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "cluster.json"

@@ -17,7 +17,10 @@ _CLOSED = ("tls", "wss", "inproc")
 """Those by which nobody else reaches it: Dask's configuration then has the credentials."""
 
 _PLACE = re.compile(r"\S+[:/]\d+/?")
-"""A host and a port, or what Dask calls a place in a process."""
+"""Behind a scheme: a host and a port, or what Dask calls a place in a process."""
+
+_HOST_AND_PORT = re.compile(r"[^\s/]+:\d+")
+"""An address without a scheme, which no path in a folder is."""
 
 _SCHEMA = "cclab-cluster/1"
 _LARGEST = 1 << 20
@@ -36,15 +39,15 @@ class Scheduler:
 
     @classmethod
     def of(cls, named: str) -> Scheduler:
-        """That which is at an address, or that of which a file of `cclab cluster local` tells.
+        """That of which a file of `cclab cluster local` tells, or that which is at an address.
 
-        Raises `InputError` if `named` is neither.
+        What is a file is no address. Raises `InputError` if `named` is neither.
         """
         scheme, separator, place = named.rpartition("://")
-        if (not separator or scheme in _SCHEMES) and _PLACE.fullmatch(place):
-            return cls(named)
-        if named and not separator and Path(named).exists():
+        if named and not separator and os.path.lexists(named):
             return _read(Path(named))
+        if _PLACE.fullmatch(place) if scheme in _SCHEMES else _HOST_AND_PORT.fullmatch(named):
+            return cls(named)
         raise InputError(
             f"{named!r} is no file of a cluster, and no address of a Dask scheduler: "
             "`cclab cluster local` starts one on this machine and prints the path of its file; the "
