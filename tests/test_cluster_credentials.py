@@ -204,6 +204,18 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
             Scheduler.of(str(file))
 
 
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "cluster.json"
+    Scheduler("tls://127.0.0.1:1", "certificate", "key").write(file)
+    if os.geteuid() == 0:
+        os.chown(file, 65534, 65534)
+    else:
+        stranger = os.geteuid() + 1
+        monkeypatch.setattr(os, "geteuid", lambda: stranger)
+    with pytest.raises(InputError, match="belongs to another user"):
+        Scheduler.of(str(file))
+
+
 @pytest.mark.parametrize("name", ["8786", "clusters/1", "host:8786", "8786/8786"])
 def test_a_path_that_ends_as_an_address_does_is_a_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -83,15 +83,24 @@ class Scheduler:
 
 
 def _read(file: Path) -> Scheduler:
-    """The scheduler that `file` tells of. Raises `InputError` if others can read it as well."""
+    """The scheduler that `file` tells of.
+
+    Raises `InputError` if it is another user's, or others can read it: this process does what the
+    scheduler says, and the scheduler does what those say who have the credentials.
+    """
     try:
         # Not to wait for who writes into a pipe.
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as opened:
-            told = os.fstat(handle)
-            if not stat.S_ISREG(told.st_mode):
+            state = os.fstat(handle)
+            if not stat.S_ISREG(state.st_mode):
                 raise InputError(f"{file} is no file of a cluster")
-            if told.st_mode & 0o077:
+            if state.st_uid != os.geteuid():
+                raise InputError(
+                    f"{file} belongs to another user, whose cluster could run programs as you: "
+                    "`cclab cluster local` starts one of your own"
+                )
+            if state.st_mode & 0o077:
                 raise InputError(
                     f"{file}: others on this machine may read it, and could run programs on the "
                     f"cluster: end the cluster and start another, or chmod 600 {file}"
