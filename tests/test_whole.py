@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import resource
 import stat
@@ -21,7 +22,7 @@ from cclab.store import Store
 from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 FULL = r"nothing there was changed$"
@@ -92,6 +93,57 @@ def test_the_last_file_without_room_leaves_all_of_them_as_they_were(tmp_path: Pa
     assert all_of(tmp_path) == before
     whole.files(out, new, gone=["sub/c"])
     assert files_of(out) == new
+
+
+def test_what_is_to_go_stays_if_something_else_of_it_is_a_folder(tmp_path: Path) -> None:
+    whole.files(tmp_path, {"a": b"old a", "b/c": b"old c"})
+    before = all_of(tmp_path)
+    with pytest.raises(StoreError, match=rf"cannot write .*/b: Is a directory; {FULL}"):
+        whole.files(tmp_path, {"new": b"new"}, gone=["a", "b"])
+    assert all_of(tmp_path) == before
+
+
+@pytest.mark.parametrize(("name", "call"), [("replace", 1), ("rename", 2)])
+def test_what_is_to_go_is_there_again_if_a_file_cannot_be_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: int
+) -> None:
+    """Whichever the disk refuses: to move the new file into its place, or an old one aside."""
+    whole.files(tmp_path, {"a": b"old a", "b": b"old b"})
+    before = all_of(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(tmp_path), name, refusing(getattr(type(tmp_path), name), call))
+        with pytest.raises(StoreError, match=rf"cannot write .*: Input/output error; {FULL}"):
+            whole.files(tmp_path, {"new": b"new"}, gone=["a", "b"])
+    assert all_of(tmp_path) == before
+    whole.files(tmp_path, {"new": b"new"}, gone=["a", "absent"])
+    assert files_of(tmp_path) == {"new": b"new", "b": b"old b"}
+
+
+def test_what_is_to_go_stays_away_from_files_of_which_some_are_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the stamp of a report, which says that all of it is of one moment."""
+    whole.files(tmp_path, {"a": b"old a", "b": b"old b", "stamp": b"old"})
+    new = {"a": b"new a", "b": b"new b", "stamp": b"new"}
+    with monkeypatch.context() as patched:
+        patched.setattr(type(tmp_path), "replace", refusing(type(tmp_path).replace, 2))
+        with pytest.raises(StoreError, match=r"Input/output error; 1 of 3 files there are new$"):
+            whole.files(tmp_path, new, gone=["stamp"])
+    assert files_of(tmp_path) == {"a": b"new a", "b": b"old b"}
+    whole.files(tmp_path, new, gone=["stamp"])
+    assert files_of(tmp_path) == new
+
+
+def refusing(method: Callable[..., object], call: int) -> Callable[..., object]:
+    """`method`, whose call of this number the disk refuses; those before and after it succeed."""
+    calls = itertools.count(1)
+
+    def refused(*arguments: object, **words: object) -> object:
+        if next(calls) == call:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return method(*arguments, **words)
+
+    return refused
 
 
 def test_files_that_are_to_stay_do(tmp_path: Path) -> None:

@@ -55,17 +55,19 @@ def files(
 ) -> None:
     """Makes files of `contents`, by their paths in `folder`, and removes those that are `gone`.
 
-    Below `root`, or `folder` if that is None or elsewhere, no link to a folder is followed.
+    No link to a folder is followed below `folder`, nor on the way to it from `root`, if that is
+    above it.
 
-    When all of them are on the disk, what is `gone` is removed, and then each is renamed into its
-    place, in their order. With `keep`, a file that
-    is there already stays, and `InputError` says so. Raises `StoreError` if the files cannot be
-    written; its message says what of `folder` was changed by then, if anything was.
+    When all of them are on the disk, what is `gone` is moved aside, and then each is renamed into
+    its place, in their order. With `keep`, a file that is there already stays, and `InputError`
+    says so. Raises `StoreError` if the files cannot be written. Its message says how many files of
+    `folder` are new then; if none is, what is `gone` is there again.
     """
     named = root if root is not None and folder.is_relative_to(root) else folder
     staged: dict[Path, Path] = {}
+    aside: list[Path] = []
     done = 0
-    with contextlib.ExitStack() as undone:
+    with contextlib.ExitStack() as undone, contextlib.ExitStack() as returning:
         try:
             for name, content in contents.items():
                 path = folder / name
@@ -76,17 +78,26 @@ def files(
             old = [folder / name for name in gone]
             for path in old:
                 _refuse_links(path.parent, named)
+                _refuse_folders(path)
             for path in old:
-                path.unlink(missing_ok=True)
+                aside += _moved_aside(path, returning)
             for path, work in staged.items():
                 if keep:
                     _name(work, path)
                     undone.callback(path.unlink, missing_ok=True)
                 else:
                     work.replace(path)
+                    if not done:
+                        # Old and new files are no whole: what says that they are stays away.
+                        returning.pop_all()
+                        for old_file in aside:
+                            undone.callback(old_file.unlink, missing_ok=True)
                 done += 1
+            returning.pop_all()
             undone.pop_all()
-            for parent in {path.parent for path in staged}:
+            for path in aside:
+                path.unlink()
+            for parent in {path.parent for path in (*staged, *aside)}:
                 _sync(parent)
         except _TakenError as error:
             raise InputError(f"{error} is there already, and stays") from None
@@ -262,13 +273,39 @@ def _refuse_folders(path: Path) -> None:
 
 def _staged(path: Path, content: bytes, undone: contextlib.ExitStack) -> Path:
     """A new file of `content` beside `path`."""
-    work = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    work = _unused(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(work, flags, 0o666)
     undone.callback(work.unlink, missing_ok=True)
     with os.fdopen(handle, "wb") as stream:
         stream.write(content)
     return work
+
+
+def _moved_aside(path: Path, returning: contextlib.ExitStack) -> list[Path]:
+    """Renames the file at `path`, and gives its new name; none if there is no file."""
+    place = _unused(path)
+    try:
+        path.rename(place)
+    except FileNotFoundError:
+        return []
+    returning.callback(_put_back, place, path)
+    return [place]
+
+
+def _put_back(place: Path, path: Path) -> None:
+    """Renames `place` to `path`. Raises `StoreError`, which says where it is, if that fails."""
+    try:
+        place.rename(path)
+    except OSError as error:
+        raise StoreError(
+            f"cannot put {path} back: {error.strerror or error}; it is now {place}"
+        ) from error
+
+
+def _unused(path: Path) -> Path:
+    """A name beside `path` that nobody can guess."""
+    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
 
 
 class _TakenError(Exception):
