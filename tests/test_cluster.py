@@ -305,7 +305,7 @@ def test_every_thread_of_every_worker_has_a_batch(monkeypatch: pytest.MonkeyPatc
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
         ) as made,
-        Cluster.at(made.scheduler_address, backend_called("sim"), []) as crew,
+        Cluster.at(Scheduler(made.scheduler_address), backend_called("sim"), []) as crew,
     ):
         assert crew.slots == 14
 

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,12 @@ import distributed
 import pytest
 from distributed.comm import connect
 
+from cclab import api
 from cclab.cli.exits import WRONG_INPUT
-from cclab.errors import InputError
+from cclab.errors import InputError, OpenClusterWarning
 from cclab.execute.address import Scheduler
-from cclab.execute.cluster import client_of, security
+from cclab.execute.cluster import Cluster, client_of, security
+from conftest import STUDY
 from test_cluster import cclab, cluster
 from waiting import PATIENCE_S
 
@@ -259,12 +262,47 @@ def test_what_is_no_file_of_a_cluster_is_refused_at_once(tmp_path: Path, kind: s
         Scheduler.of(str(file))
 
 
+def test_a_scheduler_without_tls_is_warned_of_from_python_and_its_file_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, file = tmp_path / "study.toml", tmp_path / "cluster.json"
+    study.write_text(STUDY)
+    of_file = Scheduler("tls://127.0.0.1:1", "certificate", "key")
+    of_file.write(file)
+    asked: list[Scheduler] = []
+
+    @contextlib.contextmanager
+    def refusing(scheduler: Scheduler, *_: object) -> Iterator[None]:
+        asked.append(scheduler)
+        raise InputError("it is not there")
+        yield
+
+    def run_on(cluster: str) -> None:
+        with pytest.raises(InputError, match="it is not there"):
+            api.run(study, out=tmp_path / "out", cluster=cluster)
+
+    monkeypatch.setattr(Cluster, "at", refusing)
+    with pytest.warns(OpenClusterWarning, match=r"has no TLS: .*docs/cluster\.md") as warned:
+        run_on("tcp://127.0.0.1:1")
+    assert [warning.filename for warning in warned] == [__file__]
+    run_on("tls://127.0.0.1:1")
+    opened = Counter[str]()
+    whole = os.open
+
+    def counted(path: Any, *arguments: Any, **words: Any) -> int:
+        opened[os.fspath(path)] += 1
+        return whole(path, *arguments, **words)
+
+    monkeypatch.setattr(os, "open", counted)
+    run_on(str(file))
+    assert opened[str(file)] == 1
+    assert asked == [Scheduler("tcp://127.0.0.1:1"), Scheduler("tls://127.0.0.1:1"), of_file]
+
+
 @pytest.mark.parametrize(
     ("address", "warned"), [("tcp://127.0.0.1:1", True), ("tls://127.0.0.1:1", False)]
 )
 def test_a_scheduler_without_tls_is_warned_of(tmp_path: Path, address: str, warned: bool) -> None:
-    from conftest import STUDY
-
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
     done = subprocess.run(

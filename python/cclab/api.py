@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab import versions
-from cclab.errors import InputError
+from cclab.errors import InputError, OpenClusterWarning
+from cclab.execute.address import Scheduler
 from cclab.late import late
 from cclab.plan.outdated import outdated
 from cclab.plan.study import Study
@@ -51,10 +53,14 @@ def run(
 
     Raises `StudyError` or `InputError` for wrong input, `StoreError` if `out` cannot be used,
     and `RunsFailedError` if runs fail: the others are done all the same, and stay in the folder.
+    Warns with `OpenClusterWarning` of a scheduler that obeys whoever reaches it.
     """
+    scheduler = None if cluster is None else Scheduler.of(cluster)
+    if scheduler is not None and scheduler.danger is not None:
+        warnings.warn(scheduler.danger, OpenClusterWarning, stacklevel=2)
     plan = planned(study, set=set, backend=backend, repeat=repeat, seed=seed)
     store = store_of(plan, out if out is not None else results_folder(study))
-    return carry_out(plan, store, only=each(only), jobs=jobs, cluster=cluster, listener=listener)
+    return carry_out(plan, store, only=each(only), jobs=jobs, cluster=scheduler, listener=listener)
 
 
 def planned(

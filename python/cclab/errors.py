@@ -16,6 +16,7 @@ __all__ = [
     "DamageError",
     "DamagedPlanError",
     "InputError",
+    "OpenClusterWarning",
     "RemovedError",
     "RunError",
     "StoreError",
@@ -28,6 +29,10 @@ OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 class InputError(ValueError):
     """A command or a call asks for something that cannot be: the message says what to change."""
+
+
+class OpenClusterWarning(UserWarning):
+    """Whoever reaches the scheduler of a cluster can run programs by it."""
 
 
 class StoreError(OSError):

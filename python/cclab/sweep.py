@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from cclab import kernel
 from cclab.errors import DamageError, InputError, RunError, StoreError
 from cclab.execute import execute
-from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Local
 from cclab.execute.state import Rounds
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from cclab import results as user_results
     from cclab.execute import Listener
+    from cclab.execute.address import Scheduler
     from cclab.execute.backends import Backend
     from cclab.execute.crew import Crew
     from cclab.measure import results as measure_results
@@ -57,7 +57,7 @@ def carry_out(
     missing: list[Run] | None = None,
     only: Sequence[str] = (),
     jobs: int | None = None,
-    cluster: str | None = None,
+    cluster: Scheduler | None = None,
     listener: Listener | None = None,
 ) -> Results:
     """Runs what `store` misses of `plan` and measures all of it; see `cclab.run`.
@@ -285,22 +285,20 @@ def _refresh_index(store: Store) -> None:
         Index(store).refresh()
 
 
-def _check_workers(jobs: int | None, cluster: str | None) -> None:
+def _check_workers(jobs: int | None, cluster: Scheduler | None) -> None:
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
     if jobs is not None and jobs > MOST_JOBS:
         raise InputError(f"jobs is {jobs}; it must be at most {MOST_JOBS}")
-    if cluster is not None:
-        if jobs is not None:
-            raise InputError("jobs are of this machine, and a cluster has others: one or the other")
-        Scheduler.of(cluster)
+    if cluster is not None and jobs is not None:
+        raise InputError("jobs are of this machine, and a cluster has others: one or the other")
 
 
 @contextlib.contextmanager
 def _crew(
-    backend: Backend, jobs: int | None, cluster: str | None, todo: list[Run]
+    backend: Backend, jobs: int | None, cluster: Scheduler | None, todo: list[Run]
 ) -> Iterator[Crew]:
-    """This machine's processors, or the workers of the cluster at an address."""
+    """This machine's processors, or the workers of a cluster."""
     if cluster is None:
         if todo:
             backend.check(todo)

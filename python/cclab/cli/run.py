@@ -47,13 +47,12 @@ def run(
     ] = None,
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
+    scheduler = None
     if cluster is not None:
         options.let_pipes_break()
-    if cluster is not None and Scheduler.of(cluster).is_open:
-        note(
-            f"{cluster} has no TLS: whoever reaches it can run programs as the owner of its "
-            "workers, and can send this process what it then runs; docs/cluster.md"
-        )
+        scheduler = Scheduler.of(cluster)
+        if scheduler.danger is not None:
+            note(scheduler.danger)
     plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out or api.results_folder(study))
     plan = sweep.grown(plan, store)
@@ -73,7 +72,7 @@ def run(
                 missing=survey.missing,
                 only=only or [],
                 jobs=jobs,
-                cluster=cluster,
+                cluster=scheduler,
                 listener=ahead.loading(progress),
             )
     except RunsFailedError as error:

@@ -55,10 +55,15 @@ class Scheduler:
         )
 
     @property
-    def is_open(self) -> bool:
-        """Whether anyone who reaches it can have it run programs."""
+    def danger(self) -> str | None:
+        """What whoever uses it is told, if anyone who reaches it can have it run programs."""
         scheme, _, _ = self.address.rpartition("://")
-        return self.certificate is None and scheme not in _CLOSED
+        if self.certificate is not None or scheme in _CLOSED:
+            return None
+        return (
+            f"{self.address} has no TLS: whoever reaches it can run programs as the owner of its "
+            "workers, and can send this process what it then runs; docs/cluster.md"
+        )
 
     def write(self, file: Path) -> None:
         """Writes `file`, which only its owner can read. Raises `InputError` if it is there, or

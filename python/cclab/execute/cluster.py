@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Self
 
 from cclab import _core, versions
 from cclab.errors import InputError, RunError
-from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Done, check_disk, work
 from cclab.plan.outdated import outdated
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cclab._core import Progress
+    from cclab.execute.address import Scheduler
     from cclab.execute.backends import Backend
     from cclab.plan import Run
     from cclab.store import Writer
@@ -127,13 +127,11 @@ class Cluster:
 
     @classmethod
     @contextlib.contextmanager
-    def at(cls, named: str, backend: Backend, runs: list[Run]) -> Iterator[Self]:
-        """The cluster whose scheduler is `named` by its address or file, once it is known that it
-        can do `runs`.
+    def at(cls, scheduler: Scheduler, backend: Backend, runs: list[Run]) -> Iterator[Self]:
+        """The cluster of `scheduler`, once it is known that it can do `runs`.
 
         Raises `InputError` if there is none, or a worker cannot do them.
         """
-        scheduler = Scheduler.of(named)
         address = scheduler.address
         # What it logs of a lost connection is told here in a sentence. Each of its loggers has a
         # level of its own.
@@ -146,7 +144,8 @@ class Cluster:
             client = client_of(scheduler)
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
-                f"no Dask scheduler answers at {address!r}, or it does not know us ({error}); "
+                f"no Dask scheduler answers at {address!r}, or it has other credentials than "
+                f"this process ({error}); "
                 "`cclab cluster local` starts one on this machine"
             ) from error
         with client:
