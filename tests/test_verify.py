@@ -6,6 +6,7 @@ import json
 import shutil
 import struct
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -249,9 +250,16 @@ def test_a_deleted_packet_is_found(store: Path, cli: Cli) -> None:
     told = [line for line in done.stdout.splitlines() if line.startswith("flow short, run ")]
     assert any("segments_sent at short.sender: trace " in line for line in told), told
     assert f"run {only_trace(store).file.stem} (seed 5)" in told[0]
-    assert "contradict" in done.stderr
+    altered = capture.relative_to(store)
+    first, *_, last = done.stderr.splitlines()
+    assert first == (f"error: {capture} is not as it was written; what it shows now is compared"), (
+        "the untouched ones are not named"
+    )
+    assert done.stderr.count("as it was written") == 1
+    assert "contradict" in last
     assert not any(" at short.receiver" in line for line in told), "it is as it was"
     document = json.loads(cli("verify", store, "--json").stdout)
+    assert document["captures_altered"] == [str(altered)]
     [counted] = [d for d in document["differences"] if d["number"] == "segments_sent"]
     assert (counted["point"], counted["difference"]) == ("short.sender", -1)
 
@@ -267,6 +275,24 @@ def test_a_changed_byte_count_is_found(store: Path) -> None:
     found = {(one.number, one.subject.flow, one.subject.point) for one in verified.differing}
     assert ("bytes_received", "long", "long.receiver") in found
     assert {point for _, _, point in found} <= {"long.receiver", "receivers"}
+
+
+def test_a_change_that_no_number_shows_is_named_before_the_numbers(store: Path, cli: Cli) -> None:
+    """A time to live, which no number is of."""
+    file = only_trace(store).capture("long.receiver")
+    content = bytearray(file.read_bytes())
+    content[nth_long_packet(content, 100) + 8] ^= 1
+    file.write_bytes(content)
+    both = subprocess.run(
+        [sys.executable, "-m", "cclab", "verify", store],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    assert both.stdout.startswith(f"{file} is not as it was written")
+    assert cclab.verify(store).altered == [file]
+    assert json.loads(cli("verify", store, "--json").stdout)["agrees"] is True
 
 
 def nth_long_packet(content: bytes | bytearray, number: int) -> int:
@@ -331,7 +357,8 @@ def test_the_command_prints_a_table_or_a_document(lossy: Path, cli: Cli) -> None
     document: dict[str, Any] = json.loads(cli("verify", lossy, "--json").stdout)
     schema = json.loads((ROOT / "docs/verify.schema.json").read_text())
     jsonschema.validate(document, schema)
-    assert document["schema"] == "cclab-verify/1"
+    assert document["schema"] == "cclab-verify/2"
+    assert document["captures_altered"] == []
     assert document["agrees"] is True
     assert document == json.loads(json.dumps(cclab.verify(lossy).document()))
 

@@ -31,6 +31,8 @@ def verify(
 ) -> None:
     """Hold what a run measured against its packet captures, number by number."""
     verified = verification.verify(folder)
+    for file in verified.altered:
+        note(f"{file} is not as it was written; it is compared as it is now")
     if json:
         print_json(verified.document())
     else:

@@ -93,18 +93,24 @@ class Trace:
     def check_capture(self, name: str) -> None:
         """Raises `RunError` if the file `name` is a capture of the run and not as it was written
         with it, or if the run's file does not tell."""
-        state, listed = self._state(), self._listed()
-        if name in listed:
-            try:
-                with disk.opened(self.captures / name) as stream:
-                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError as error:
-                why = disk.reason(error)
-                raise RunError(f"{self.captures / name}: cannot be read: {why}") from error
-            if digest != listed[name]["sha256"]:
-                raise RunError(f"{self.captures / name} is not as it was written")
+        state = self._state()
+        if name in self._listed() and not self.is_as_written(name):
+            raise RunError(f"{self.captures / name} is not as it was written")
         if state != "sound":
             raise RunError(f"{self.file}, which vouches for {name}, is {state}")
+
+    def is_as_written(self, name: str) -> bool:
+        """Whether the file `name` is the capture that was written with the run.
+
+        Raises `RunError` if it cannot be read, or if the run's file does not tell."""
+        written = self._listed().get(name)
+        try:
+            with disk.opened(self.captures / name) as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            why = disk.reason(error)
+            raise RunError(f"{self.captures / name}: cannot be read: {why}") from error
+        return written is not None and digest == written["sha256"]
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         try:

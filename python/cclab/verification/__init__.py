@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from cclab.errors import CaptureError, DamageError, InputError
+from cclab.errors import CaptureError, DamageError, InputError, RunError
 from cclab.measure.points import Measured
 from cclab.measure.results import read_metrics
 from cclab.store import Store
@@ -39,7 +39,8 @@ def verify(folder: str | Path) -> Verified:
     """Compares the trace of each run in the results folder `folder` with its packet captures.
 
     Raises `StoreError` if it is not a results folder, `InputError` if no run of it has captures,
-    and `DamageError` if one of its captures or traces cannot be read.
+    and `DamageError` if one of its captures or traces cannot be read. Captures that can, and are
+    not as they were written, are compared all the same, and named in `altered`.
     """
     store = Store(folder)
     runs, absent = _runs(store)
@@ -53,15 +54,17 @@ def verify(folder: str | Path) -> Verified:
         )
     compared: list[Compared] = []
     skipped: list[Skipped] = []
+    altered: list[Path] = []
     for run in with_captures:
         captures = _read(store.path, run)
+        altered += _altered(store.path, run)
         for comparison in _compare(run, captures):
             if isinstance(comparison, Compared):
                 compared.append(comparison)
             else:
                 skipped.append(comparison)
     without = [run.measured.run.id for run in runs if not run.points]
-    return Verified(store.path, len(runs), absent, without, compared, skipped)
+    return Verified(store.path, len(runs), absent, without, altered, compared, skipped)
 
 
 def _runs(store: Store) -> tuple[list[Run], int]:
@@ -103,6 +106,18 @@ def _read(folder: Path, run: Run) -> Captures:
             raise DamageError(folder, [run.measured.run.id], why)
         captures[capture.point] = capture
     return captures
+
+
+def _altered(folder: Path, run: Run) -> list[Path]:
+    """The captures of `run` that are not as they were written.
+
+    Raises `DamageError` if its trace does not tell.
+    """
+    files = [run.trace.capture(point) for point in run.points]
+    try:
+        return [file for file in files if not run.trace.is_as_written(file.name)]
+    except RunError as error:
+        raise DamageError(folder, [run.measured.run.id], str(error)) from error
 
 
 def _compare(run: Run, captures: Captures) -> Iterator[Compared | Skipped]:

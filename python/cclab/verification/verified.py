@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cclab.verification.declared import Value
     from cclab.verification.sides import Run
 
-SCHEMA = "cclab-verify/1"
+SCHEMA = "cclab-verify/2"
 """Name and version of the document; docs/verify.schema.json describes it."""
 
 
@@ -138,6 +138,8 @@ class Verified:
     """Runs of the plan that it does not."""
     without_captures: list[str]
     """Those that have no capture, by id."""
+    altered: list[Path]
+    """Captures that are not as they were written, and are compared as they are."""
     compared: list[Compared] = field(repr=False)
     skipped: list[Skipped] = field(repr=False)
 
@@ -175,6 +177,7 @@ class Verified:
             "runs": self.runs,
             "runs_absent": self.absent,
             "runs_without_captures": self.without_captures,
+            "captures_altered": [str(file.relative_to(self.folder)) for file in self.altered],
             "agrees": self.agrees,
             "numbers": [line.document() for line in self.lines],
             "differences": [compared.document() for compared in self.differing],
