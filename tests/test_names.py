@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import typer
 
-from cclab.cli import main
+from cclab.cli import doctor, main
 from cclab.cli.console import prepare
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, WRONG_INPUT
 from conftest import STUDY
@@ -235,6 +235,30 @@ def test_an_argument_that_no_study_can_hold_is_refused_by_name(
         assert told.decode() == (
             f"error: title={SHOWN}: not UTF-8 text, as the keys and values of a study are\n"
         )
+
+
+def test_text_that_is_no_argument_and_cannot_be_written_is_a_fault_of_the_program(
+    odd: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One message would hide it, with all of a document in it."""
+
+    def encoding(_: Path) -> None:
+        f"a document that names {ODD}".encode()
+
+    monkeypatch.setattr(doctor, "doctor", lambda: encoding(Path(odd[1])))
+    with pytest.raises(UnicodeEncodeError):
+        main.invoke(["doctor"])
+
+
+def test_an_expression_that_is_no_text_is_refused_by_name(
+    odd: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _said(["run", odd[1], "--out", "o"], "utf-8", monkeypatch)[0] == DONE
+    code, out, told = _said(["query", "o", f'flow == "{ODD}"'], "utf-8", monkeypatch)
+    assert (code, out) == (WRONG_INPUT, b"")
+    assert told.decode() == (
+        f'error: flow == "{SHOWN}": not UTF-8 text; only names of files may be other bytes\n'
+    )
 
 
 _PLAIN_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -85,8 +85,7 @@ def cclab(
 
 def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
     """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
-    words = sys.argv[1:] if arguments is None else arguments
-    called = next((word for word in words if not word.startswith("-")), "")
+    called = next((word for word in _words(arguments) if not word.startswith("-")), "")
     verbs = typer.Typer(
         name="cclab",
         no_args_is_help=True,
@@ -100,6 +99,11 @@ def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
         else:
             verbs.command(name, help=summary)(_not_called)
     return verbs(arguments, standalone_mode=standalone_mode)
+
+
+def _words(arguments: list[str] | None) -> list[str]:
+    """`arguments`, or the process's own if None."""
+    return sys.argv[1:] if arguments is None else arguments
 
 
 def _add(verbs: typer.Typer, name: str, module: str) -> None:
@@ -155,15 +159,19 @@ def invoke(arguments: list[str] | None = None) -> int:
             complain(error.format_message())
         code = error.exit_code
     except UnicodeEncodeError as error:
-        # Names of files may be any bytes; what else is given stands in studies and documents.
-        complain(f"{error.object}: not UTF-8 text, which a study and its keys and values are")
+        # Names of files may be any bytes; what else is given stands in studies and documents. Of
+        # anything but an argument it is a fault of this program.
+        given = next((word for word in _words(arguments) if error.object in word), None)
+        if given is None:
+            raise
+        complain(f"{given}: not UTF-8 text; only names of files may be other bytes")
         code = WRONG_INPUT
     except OSError as error:
         # Standard output, most likely: what writes files has messages of its own.
         complain(f"cannot write: {error.strerror}")
         code = RUN_FAILED
     if code == INTERRUPTED:
-        verb = (arguments or sys.argv[1:] or [""])[0]
+        verb = (_words(arguments) or [""])[0]
         kept = "; finished runs are kept, the same command goes on from there"
         complain(f"interrupted{kept if verb in _KEEPS_RUNS else ''}")
     return code if isinstance(code, int) else DONE
