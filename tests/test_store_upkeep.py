@@ -114,12 +114,19 @@ def test_what_no_plan_needs_goes(cli: Cli, store: Store, study: Path) -> None:
     Index(store).refresh()
     (store.path / "aside/one").mkdir(parents=True)
     (store.path / "aside/one/file").write_text("damaged")
+    (store.runs / "stray").write_text("no run")
     shown = json.loads(cli("store", "gc", store.path, "--dry-run", "--json").stdout)
     assert shown["runs"] == sorted(strange.ids())
     assert shown["captures"] == ["f" * 20]
     assert shown["aside"] == ["one"]
+    assert shown["strays"] == ["stray"]
     assert strange.ids() < store.ids()
-    assert cli("store", "gc", store.path).returncode == 0
+    went = cli("store", "gc", store.path)
+    assert went.returncode == 0
+    runs = f"{len(strange.ids())} run{'' if len(strange.ids()) == 1 else 's'}"
+    assert went.stdout.splitlines()[-1].startswith(
+        f"went: {runs}, 0 plans, 1 damaged run, 1 folder of captures, 1 file that is no run's, "
+    )
     assert _lasting(store) == before
 
 

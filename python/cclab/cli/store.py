@@ -106,6 +106,9 @@ def gc(
     tell(
         f"{verb}: {count(len(rubbish.runs), 'run')}, {count(len(rubbish.plans), 'plan')}, "
         f"{count(len(rubbish.aside), 'damaged run')}, "
+        f"{count(len(rubbish.captures), 'folder')} of captures, "
+        f"{count(len(rubbish.strays), 'file')} that {'is' if len(rubbish.strays) == 1 else 'are'} "
+        "no run's, "
         f"{_size(rubbish.bytes)}"
     )
 
