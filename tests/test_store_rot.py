@@ -14,7 +14,7 @@ import pytest
 
 import cclab
 from cclab import _core
-from cclab.errors import DamageError, RunError, StoreError
+from cclab.errors import DamagedRunsError, RunError, StoreError
 from cclab.queries import query
 from cclab.store import Store, disk, health
 from cclab.store.trace import columns_of
@@ -53,7 +53,7 @@ def test_no_bit_of_a_run_can_flip_unseen(store: Store) -> None:
         file.write_bytes(rotten)
         assert health.examine(store).torn == [file.stem]
         assert [run.id for run in store.survey(plan).damaged] == [file.stem]
-        with pytest.raises(DamageError, match=file.stem):
+        with pytest.raises(DamagedRunsError, match=file.stem):
             cclab.load(store.path)
         index = store.path / "index.sqlite"
         index.unlink()
@@ -91,7 +91,7 @@ def test_no_bit_of_a_run_is_believed_that_is_read_at_a_glance(
         damaged: tuple[str, ...] = ()
         try:
             assert shown() == told
-        except DamageError as error:
+        except DamagedRunsError as error:
             damaged = error.damaged
             seen += 1
         assert damaged in ((), (file.stem,))

@@ -21,7 +21,7 @@ import pytest
 import cclab
 from cclab import _core, report
 from cclab.cli.main import invoke
-from cclab.errors import DamageError, StoreError
+from cclab.errors import DamagedRunsError, DamageError, StoreError
 from cclab.queries import query
 from cclab.store import Store, gc, health, transfer
 from conftest import forge
@@ -256,8 +256,9 @@ def test_a_plan_that_was_copied_out_vouches_for_its_runs(bench: Bench, tmp_path:
     for old, new in ((b'"seed":7', b'"seed":6'), (b'"rate":10000000', b'"rate":10000001')):
         assert old in whole
         copied.write_bytes(whole.replace(old, new, 1))
-        with pytest.raises(DamageError, match="is damaged; `cclab run"):
+        with pytest.raises(DamageError, match="is damaged; `cclab run") as refused:
             Store(tmp_path).plan()
+        assert not isinstance(refused.value, DamagedRunsError), "no run of it is damaged"
     copied.write_bytes(whole[:-1])
     with pytest.raises(DamageError):
         Store(tmp_path).plan()

@@ -15,6 +15,7 @@ __all__ = [
     "CaptureError",
     "DamageError",
     "DamagedPlanError",
+    "DamagedRunsError",
     "InputError",
     "OpenClusterWarning",
     "RemovedError",
@@ -67,6 +68,10 @@ class RemovedError(StoreError):
 
 
 class DamageError(StoreError):
+    """Something in a results folder is not as it was written."""
+
+
+class DamagedRunsError(DamageError):
     """Runs in a results folder are not as they were written; `run` does them again."""
 
     def __init__(self, folder: Path, damaged: Sequence[str], why: str = "") -> None:
@@ -83,7 +88,6 @@ class DamagedPlanError(DamageError):
 
     def __init__(self, folder: Path, plans: Mapping[Path, str]) -> None:
         """The files of the plans in `folder`, each with what makes it whole again."""
-        self.damaged = ()
         self.plans = tuple(plans)
         lines = [f"{file} is damaged; {remedy}" for file, remedy in plans.items()]
-        StoreError.__init__(self, "\n".join(lines))
+        super().__init__("\n".join(lines))

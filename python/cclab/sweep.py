@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from cclab import kernel
-from cclab.errors import DamageError, InputError, RunError, StoreError
+from cclab.errors import DamagedRunsError, DamageError, InputError, RunError, StoreError
 from cclab.execute import execute
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Local
@@ -249,7 +249,7 @@ class _Sweep:
         """The results; runs that are unreadable are done once more."""
         try:
             return user_results.Results.of(self.store, self.plan)
-        except DamageError as error:
+        except DamagedRunsError as error:
             # Whole by its digest and yet unreadable: another build of this version wrote it.
             every = [*self.plan.runs, *companions.of(self.plan).runs]
             unreadable = [run for run in every if run.id in error.damaged]

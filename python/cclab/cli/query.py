@@ -13,7 +13,7 @@ from cclab import whole
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_csv, print_json, print_table, tell
 from cclab.cli.exits import RUN_FAILED
-from cclab.errors import DamageError, InputError
+from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
 from cclab.queries import Question, kinds, plans
 from cclab.queries.columns import split
@@ -126,7 +126,7 @@ def _tell_unread(folder: Path, answer: Answer) -> None:
     """Exits with 3 if runs have no rows since they cannot be read, and names them."""
     unread = Index(Store(folder)).unread(answer.source.connection)
     if unread:
-        complain(str(DamageError(folder, unread, "they have no rows")))
+        complain(str(DamagedRunsError(folder, unread, "they have no rows")))
         raise typer.Exit(RUN_FAILED)
 
 

@@ -10,7 +10,7 @@ import typer
 from cclab import report as reports
 from cclab.cli import failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
-from cclab.errors import DamageError, InputError
+from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
 from cclab.measure.results import measure
 from cclab.report import tables
@@ -83,7 +83,7 @@ def report(
     plan = store.plan()
     results = store.seen(plan)
     if results.damaged:
-        raise DamageError(folder, [run.id for run in results.damaged])
+        raise DamagedRunsError(folder, [run.id for run in results.damaged])
     planned = count(len(plan.runs), "run")
     if not results.sound:
         raise InputError(f"{folder} holds none of its {planned}; run the study first")

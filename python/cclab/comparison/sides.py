@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from cclab import _core, api, kernel, sweep
-from cclab.errors import DamageError, InputError
+from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
 from cclab.plan.study import Study
 from cclab.store import Store
@@ -159,7 +159,7 @@ def side(given: str | Path | Results) -> Side:
     plan = store.plan()
     survey = store.survey(plan)
     if survey.damaged:
-        raise DamageError(store.path, [run.id for run in survey.damaged])
+        raise DamagedRunsError(store.path, [run.id for run in survey.damaged])
     if not survey.sound:
         raise InputError(f"{given} holds none of its runs; run the study first")
     return comparisons.Side(str(given), api.load(store.path))

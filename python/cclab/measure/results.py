@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from cclab import _core
-from cclab.errors import DamageError, InputError, RunError
+from cclab.errors import DamagedRunsError, InputError, RunError
 from cclab.measure import expect, findings, repeats
 from cclab.measure.points import Measured, Point
 from cclab.measure.summary import PointSummary, Raised, summarise, warnings
@@ -217,7 +217,7 @@ def measure(store: Store, plan: Plan) -> Results:
     outcomes = read_metrics(store, [*plan.runs, *beside.runs])
     unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
     if unreadable:
-        raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
+        raise DamagedRunsError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
     measured = {i: metrics for i, metrics in outcomes.items() if isinstance(metrics, dict)}
     for run in plan.runs:
         if run.id in measured:

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from cclab import _core
-from cclab.errors import DamageError, InputError, RunError, StoreError
+from cclab.errors import DamagedRunsError, InputError, RunError, StoreError
 from cclab.store import disk
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def check_origin(capture: Path) -> None:
     try:
         Trace(file, run).check_capture(place.name)
     except RunError as error:
-        raise DamageError(captures.parent, [run.name], str(error)) from error
+        raise DamagedRunsError(captures.parent, [run.name], str(error)) from error
 
 
 Columns = dict[str, np.ndarray]

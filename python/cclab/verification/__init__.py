@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from cclab.errors import CaptureError, DamageError, InputError, RunError
+from cclab.errors import CaptureError, DamagedRunsError, InputError, RunError
 from cclab.measure.points import Measured
 from cclab.measure.results import read_metrics
 from cclab.store import Store
@@ -76,7 +76,7 @@ def _runs(store: Store) -> tuple[list[Run], int]:
     measured = read_metrics(store, plan.runs)
     unreadable = {run: why for run, why in measured.items() if isinstance(why, Exception)}
     if unreadable:
-        raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
+        raise DamagedRunsError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
     runs: dict[str, Run] = {}
     for point in plan.points:
         for run in point.runs:
@@ -100,10 +100,10 @@ def _read(folder: Path, run: Run) -> Captures:
     captures = {}
     for point, capture in zip(run.points, outcomes, strict=True):
         if isinstance(capture, CaptureError):
-            raise DamageError(folder, [run.measured.run.id], str(capture)) from capture
+            raise DamagedRunsError(folder, [run.measured.run.id], str(capture)) from capture
         for problem in capture.unreadable:
             why = f"{point}.pcapng: {problem.code}, {problem.message}"
-            raise DamageError(folder, [run.measured.run.id], why)
+            raise DamagedRunsError(folder, [run.measured.run.id], why)
         captures[capture.point] = capture
     return captures
 
@@ -117,7 +117,7 @@ def _altered(folder: Path, run: Run) -> list[Path]:
     try:
         return [file for file in files if not run.trace.is_as_written(file.name)]
     except RunError as error:
-        raise DamageError(folder, [run.measured.run.id], str(error)) from error
+        raise DamagedRunsError(folder, [run.measured.run.id], str(error)) from error
 
 
 def _compare(run: Run, captures: Captures) -> Iterator[Compared | Skipped]:
