@@ -1,13 +1,15 @@
 """A flow's program that tries to get out of its guest, as root of it: prints what came of each try.
 
-    python3 -m attacks.from_a_guest VICTIM
+    python3 -m attacks.from_a_guest VICTIM SOCKET PORT
 
-VICTIM is a file of the host that it may not change.
+VICTIM is a file of the host that it may not change; at the local SOCKET and at PORT of the loopback
+somebody listens on the host.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -20,12 +22,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attacks.trying import call, in_a_child, system_call, told, write
+from attacks.trying import call, in_a_child, refuse, system_call, told, write
 
 if TYPE_CHECKING:
     from attacks.trying import Tries
 
-VICTIM = sys.argv[1]
+VICTIM, SOCKET, PORT = sys.argv[1], sys.argv[2], int(sys.argv[3])
 RECORDS = bytes.fromhex(
     Path("/proc/cmdline").read_text().split("cclab_dir=")[1].split()[0]
 ).decode()
@@ -57,7 +59,7 @@ def listed(place: str) -> list[str]:
     """Raises if nothing is to be seen there."""
     seen = os.listdir(place)
     if not seen:
-        raise PermissionError(0, "empty")
+        raise OSError(errno.EPERM, "empty")
     return seen
 
 
@@ -88,7 +90,7 @@ def of_another_user() -> None:
     os.setuid(65534)
     told = subprocess.run(["su", "-c", "id -u"], capture_output=True, text=True, check=False)
     if told.stdout.strip() != "0":
-        raise PermissionError(0, "it stayed what it was")
+        raise OSError(errno.EPERM, "it stayed what it was")
 
 
 def all_capabilities() -> None:
@@ -98,26 +100,45 @@ def all_capabilities() -> None:
 
 
 def kill_first() -> None:
-    """The agent is the first process: nothing inside can end it, and nobody is told so."""
+    """The agent is the first process: nothing inside can end or stop it."""
     os.kill(1, signal.SIGKILL)
     os.kill(1, signal.SIGSTOP)
-    raise PermissionError(0, "no effect on it is seen from here")
-
-
-def restart_by_keys() -> None:
-    write("/proc/sysrq-trigger", "b")
-    raise PermissionError(0, "no effect of it is seen from here")
+    state = Path("/proc/1/stat").read_text().rsplit(")", 1)[1].split()[0]
+    if state in "RSD":
+        refuse(f"the agent goes on, {state}")
 
 
 def exit_code() -> None:
     write("/proc/exitcode", "77")
-    raise PermissionError(0, "no effect of it is seen from here")
+    if "77" not in Path("/proc/exitcode").read_text():
+        refuse("it is not kept")
+
+
+def cloned() -> None:
+    """clone(2) with namespaces of its own."""
+    system_call(56, CLONE_NEWUSER | CLONE_NEWNS | signal.SIGCHLD, 0, 0, 0, 0)
+    os._exit(0)
+
+
+def its_capabilities() -> list[str]:
+    """Raises if there are none beyond those that it is said to have."""
+    said = {1, 0, 3, 5, 6, 7, 10, 13, 23}
+    (line,) = [
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("CapBnd:")
+    ]
+    has = {bit for bit in range(64) if int(line.split()[1], 16) >> bit & 1}
+    if has == said:
+        refuse("they are as said")
+    return sorted(map(str, has ^ said))
 
 
 def inherited() -> list[str]:
     """Open files that the agent left; raises if there are none but the usual ones."""
     names = [str(number) for number in range(3, 256)]
-    return [name for name in names if os.path.exists(f"/proc/self/fd/{name}")] or os.listdir("")
+    left = [name for name in names if os.path.exists(f"/proc/self/fd/{name}")]
+    return left or refuse("there are none")
 
 
 TRIES: Tries = {
@@ -169,6 +190,7 @@ TRIES: Tries = {
     "chroot": lambda: os.chroot(OWN),
     # Namespaces.
     "unshare users": lambda: in_a_child(lambda: call("unshare", CLONE_NEWUSER)),
+    "clone": lambda: in_a_child(cloned),
     "unshare mounts": lambda: in_a_child(lambda: call("unshare", CLONE_NEWNS)),
     "unshare the network": lambda: in_a_child(lambda: call("unshare", CLONE_NEWNET)),
     "enter the first's mounts": lambda: call("setns", os.open("/proc/1/ns/mnt", os.O_RDONLY), 0),
@@ -185,6 +207,7 @@ TRIES: Tries = {
     # The run's records.
     "list the records": lambda: listed(RUN),
     "write a record": lambda: write(f"{RUN}/outcome.json"),
+    "list the records on the host": lambda: listed(RECORDS),
     "write a record on the host": lambda: write(f"{RECORDS}/outcome.json"),
     "list the trace": lambda: listed(TRACING),
     "write to the trace": lambda: write(f"{TRACING}/tracing_on", "0"),
@@ -195,7 +218,6 @@ TRIES: Tries = {
     "ptrace of everybody": lambda: write("/proc/sys/kernel/yama/ptrace_scope", "0"),
     "the largest process number": lambda: write("/proc/sys/kernel/pid_max", "100"),
     "sysctl of memory": lambda: write("/proc/sys/vm/overcommit_memory", "1"),
-    "keys": restart_by_keys,
     "exit code": exit_code,
     "memory": memory,
     "ports": ioperm,
@@ -214,15 +236,22 @@ TRIES: Tries = {
     "the host's name": lambda: call("sethostname", "x", 1),
     "open by handle": lambda: system_call(304, os.open("/", os.O_RDONLY), 0, 0),
     "capabilities": all_capabilities,
+    "others than are told": its_capabilities,
     "another user's program": lambda: in_a_child(of_another_user),
-    "real-time over all": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1 << 20, 1 << 20)),
+    "more open files": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1 << 20, 1 << 20)),
     "a large file": too_large,
     "its bound on files": lambda: resource.setrlimit(
         resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     ),
     # The host's network.
-    "a way out": lambda: socket.create_connection(("10.254.254.1", 80), timeout=0.1),
-    "sockets of the host": lambda: socket.socket(socket.AF_UNIX).connect("/run/docker.sock"),
+    "the host's loopback": lambda: socket.create_connection(("127.0.0.1", PORT), timeout=1),
+    "a local socket of the host": lambda: socket.socket(socket.AF_UNIX).connect(SOCKET),
+    "a discipline of its own": lambda: subprocess.run(
+        ["tc", "qdisc", "replace", "dev", "lo", "root", "pfifo"], check=True, capture_output=True
+    ),
+    "an address": lambda: subprocess.run(
+        ["ip", "address", "add", "10.9.9.9/24", "dev", "lo"], check=True, capture_output=True
+    ),
 }
 """What is refused."""
 
@@ -241,13 +270,6 @@ USES: Tries = {
     "packet sockets": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close(),
     "ports below 1024": lambda: socket.socket().bind(("0.0.0.0", 80)),
     "settings of its network": lambda: of_the_network("ipv4/tcp_retries2", "7"),
-    "a discipline of its own": lambda: (
-        subprocess.run(
-            ["tc", "qdisc", "replace", "dev", "lo", "root", "pfifo"],
-            check=True,
-            capture_output=True,
-        ).returncode
-    ),
     "another user": lambda: in_a_child(lambda: os.setuid(65534)),
     "its own name": lambda: Path("/proc/self/comm").write_text("mine"),
     "other processors": lambda: os.nice(-1),

@@ -1,9 +1,10 @@
 """A guest's process on the host that tries to get at the host: prints what came of each try.
 
-    python3 -m attacks.from_a_taken_kernel VICTIM FOLDER MEMORY
+    python3 -m attacks.from_a_taken_kernel VICTIM FOLDER MEMORY LEFT_OPEN
 
 It stands for a guest's kernel that was taken over. VICTIM is a file that it may not change, FOLDER
-the run's folder and MEMORY that for the guest's memory.
+the run's folder, with `link` to that of the victim, and MEMORY that for the guest's memory.
+LEFT_OPEN is the number by which whoever started it had the victim open.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from attacks.trying import call, in_a_child, system_call, told, write
 if TYPE_CHECKING:
     from attacks.trying import Tries
 
-VICTIM, FOLDER, MEMORY = sys.argv[1:]
+VICTIM, FOLDER, MEMORY = sys.argv[1:4]
+LEFT_OPEN = int(sys.argv[4])
 NEAR = VICTIM + ".new"
 PARENT = os.getppid()
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
@@ -34,9 +36,15 @@ def within(name: str) -> str:
     return os.path.join(FOLDER, name)
 
 
-def through_a_link() -> None:
-    os.symlink(os.path.dirname(VICTIM), within("link"))
-    write(within("link/x"))
+def cloned() -> None:
+    """clone(2) with namespaces of its own."""
+    system_call(56, CLONE_NEWUSER | CLONE_NEWNS | signal.SIGCHLD, 0, 0, 0, 0)
+
+
+def cloned_by_structure() -> None:
+    """As `cloned`, clone3(2)."""
+    asked = (ctypes.c_uint64 * 8)(CLONE_NEWUSER | CLONE_NEWNS, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
+    system_call(435, ctypes.addressof(asked), ctypes.sizeof(asked))
 
 
 def out_of_the_folder() -> None:
@@ -68,13 +76,15 @@ TRIES: Tries = {
     "mkdir": lambda: os.mkdir(NEAR),
     "map": lambda: mmap.mmap(os.open(VICTIM, os.O_RDWR), 1),
     "link": lambda: os.link(VICTIM, within("linked")),
-    "symlink": lambda: os.symlink(VICTIM, within("link")),
-    "through a link": through_a_link,
+    "symlink": lambda: os.symlink(VICTIM, within("symlink")),
+    "through a link": lambda: write(within("link/x")),
+    "through a link, the victim": lambda: write(within(f"link/{os.path.basename(VICTIM)}")),
     "out of the folder": out_of_the_folder,
     "fifo": lambda: os.mkfifo(within("fifo")),
     "device": lambda: os.mknod(within("device"), 0o20600, os.makedev(1, 1)),
     "memory beside its own": lambda: write("/dev/shm/cclab-attack"),
     "temporary files": lambda: write("/tmp/cclab-attack"),
+    "a file left open": lambda: os.write(LEFT_OPEN, b"x"),
     "open by handle": lambda: system_call(304, -100, 0, 0),
     "internet": lambda: socket.socket(socket.AF_INET),
     "internet 6": lambda: socket.socket(socket.AF_INET6),
@@ -94,6 +104,11 @@ TRIES: Tries = {
     "chroot": lambda: os.chroot(FOLDER),
     "unshare users": lambda: in_a_child(lambda: call("unshare", CLONE_NEWUSER)),
     "unshare mounts": lambda: in_a_child(lambda: call("unshare", CLONE_NEWNS)),
+    "clone": lambda: in_a_child(cloned),
+    "clone, the other call": lambda: in_a_child(cloned_by_structure),
+    "of the other form": lambda: system_call(
+        0x40000000 + 41, socket.AF_INET, socket.SOCK_STREAM, 0
+    ),
     "enter mounts": lambda: call("setns", os.open(f"/proc/{PARENT}/ns/mnt", os.O_RDONLY), 0),
     "keys": lambda: system_call(250, 0, -3, 1),
     "a module": lambda: system_call(175, 0, 0, 0),
@@ -107,7 +122,6 @@ TRIES: Tries = {
     "environment of another": lambda: open(f"/proc/{PARENT}/environ", "rb").read(),
     "files of another": lambda: os.readlink(f"/proc/{PARENT}/fd/0"),
     "descriptors of another": lambda: system_call(438, os.pidfd_open(PARENT), 0, 0),
-    "ports": lambda: call("ioperm", 0x80, 1, 1),
     "an image of its memory": lambda: resource.setrlimit(resource.RLIMIT_CORE, (1, 1)),
     "the clock": lambda: call("settimeofday", ctypes.c_char_p(bytes(16)), None),
     "the host's name": lambda: call("sethostname", "x", 1),

@@ -33,6 +33,7 @@ def tries(victim: str, folder: str) -> Tries:
     """What is refused."""
     near = victim + ".new"
     above = os.path.dirname(victim)
+    beside = os.path.relpath(above, os.path.dirname(folder))
 
     def through_a_mount(place: str, data: str, name: str = os.path.basename(victim)) -> None:
         write(os.path.join(mounted(place, data), name))
@@ -63,7 +64,7 @@ def tries(victim: str, folder: str) -> Tries:
         "device within": lambda: os.mknod(f"{folder}/device", 0o20600, os.makedev(1, 1)),
         "beside, of the same first letters": lambda: write(f"{folder}.new"),
         "a mount": lambda: through_a_mount("/mnt", above),
-        "a mount of the folder and up": lambda: through_a_mount("/mnt", f"{folder}/../{above}"),
+        "a mount of the folder and up": lambda: through_a_mount("/mnt", f"{folder}/../{beside}"),
         "a mount of a link": through_a_link,
     }
 

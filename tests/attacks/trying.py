@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,20 +41,32 @@ def in_a_child(do: Callable[[], object]) -> None:
     if child == 0:
         try:
             do()
-        except OSError:
-            os._exit(1)
+        except OSError as error:
+            os._exit(error.errno or 1)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if status != 0:
-        raise PermissionError(0, f"it ended with status {status}")
+        raise OSError(os.waitstatus_to_exitcode(status), f"it ended with status {status}")
+
+
+def refuse(why: str) -> NoReturn:
+    """Raises for a try that was let through and had no effect."""
+    raise OSError(errno.EPERM, f"no effect: {why}")
 
 
 def told(tries: Tries) -> dict[str, tuple[str, str]]:
-    """What came of `tries`, by name: "done" or "refused", and what was told."""
+    """What came of `tries`, by name: "done" and what was given, or the error's name and message.
+
+    What is not there, or not a call of this kernel's, is told so: it proves nothing.
+    """
     came: dict[str, tuple[str, str]] = {}
     for name, attempt in tries.items():
         try:
             came[name] = ("done", repr(attempt()))
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            came[name] = ("refused", str(error))
+        except OSError as error:
+            came[name] = (errno.errorcode.get(error.errno or 0, "OSError"), str(error))
+        except ValueError as error:
+            came[name] = ("ValueError", str(error))
+        except subprocess.CalledProcessError as error:
+            came[name] = (f"exit {error.returncode}", str(error))
     return came

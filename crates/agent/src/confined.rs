@@ -14,16 +14,15 @@ use nix::sys::resource::{Resource, setrlimit};
 use crate::capabilities;
 use crate::guest::{DIR, TRACEFS};
 
-/// What a program keeps of what root may do: its own host's network, and files whoever owns them,
-/// as far as they can be reached.
-const KEPT: [Capability; 11] = [
+/// What a program keeps of what root may do: sockets of every kind, and files whoever owns them, as
+/// far as they can be reached. The network is the study's: a program that changed it would make the
+/// study tell of another.
+const KEPT: [Capability; 9] = [
     Capability::CAP_NET_RAW,
-    Capability::CAP_NET_ADMIN,
     Capability::CAP_NET_BIND_SERVICE,
     Capability::CAP_CHOWN,
     Capability::CAP_FOWNER,
     Capability::CAP_DAC_OVERRIDE,
-    Capability::CAP_DAC_READ_SEARCH,
     Capability::CAP_KILL,
     Capability::CAP_SETUID,
     Capability::CAP_SETGID,
@@ -36,13 +35,14 @@ const NETWORK: &str = "/proc/sys/net";
 /// The largest file that a program may write, in bytes: what it prints goes to the host's disk.
 const LARGEST_FILE: u64 = 1 << 30;
 
-/// Becomes the program that the arguments name, after the folder that it may write to.
+/// Becomes the program that the arguments name, after the folder that it may write to and that of
+/// the run's records on the host.
 pub fn main() -> ! {
     let arguments: Vec<OsString> = std::env::args_os().skip(2).collect();
-    let [temporary, program, rest @ ..] = arguments.as_slice() else {
-        fail("usage: cclab-agent --program TEMPORARY PROGRAM ...")
+    let [temporary, records, program, rest @ ..] = arguments.as_slice() else {
+        fail("usage: cclab-agent --program TEMPORARY RECORDS PROGRAM ...")
     };
-    if let Err(why) = hide(temporary) {
+    if let Err(why) = hide(temporary, records) {
         fail(why)
     }
     if let Err(error) = give_up() {
@@ -55,7 +55,7 @@ pub fn main() -> ! {
 /// Lays over what a program has no business with: the run's records, the kernel's settings but
 /// those of the network, and what the kernel tells of itself. What is left to write to is
 /// `temporary`. Whoever has not the capability to unmount cannot look beneath.
-fn hide(temporary: &OsStr) -> Result<(), String> {
+fn hide(temporary: &OsStr, records: &OsStr) -> Result<(), String> {
     unshare(CloneFlags::CLONE_NEWNS).map_err(|error| format!("a view of its own: {error}"))?;
     let none = None::<&str>;
     let done = |at: &OsStr| {
@@ -69,8 +69,8 @@ fn hide(temporary: &OsStr) -> Result<(), String> {
         let flags = flags | MsFlags::MS_BIND | MsFlags::MS_REMOUNT;
         mount(Some("none"), at, none, flags, none).map_err(done(at))
     };
-    let nothing = |at: &str| {
-        mount(Some("tmpfs"), at, Some("tmpfs"), MsFlags::MS_RDONLY, none).map_err(done(at.as_ref()))
+    let nothing = |at: &OsStr| {
+        mount(Some("tmpfs"), at, Some("tmpfs"), MsFlags::MS_RDONLY, none).map_err(done(at))
     };
     let apart = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(Some("none"), "/", none, apart, none).map_err(done("/".as_ref()))?;
@@ -86,13 +86,15 @@ fn hide(temporary: &OsStr) -> Result<(), String> {
     for sealed in [SETTINGS, "/sys", "/dev", "/run"] {
         change(sealed.as_ref(), MsFlags::MS_RDONLY)?;
     }
-    nothing(TRACEFS)?;
-    nothing(DIR)
+    // The root file system is the host's, and has the records as well.
+    [OsStr::new(TRACEFS), OsStr::new(DIR), records]
+        .into_iter()
+        .try_for_each(nothing)
 }
 
 /// Gives up what is not [`KEPT`], for good.
 fn give_up() -> Result<(), Box<dyn std::error::Error>> {
-    capabilities::keep(&CapsHashSet::from(KEPT))?;
+    capabilities::bound(&CapsHashSet::from(KEPT))?;
     prctl::set_no_new_privs()?;
     setrlimit(Resource::RLIMIT_FSIZE, LARGEST_FILE, LARGEST_FILE)?;
     Ok(())

@@ -77,7 +77,7 @@ fn carry_out() -> Step<Outcome> {
         dir: Path::new(DIR),
         guest: true,
         tracefs: Some((PathBuf::from(TRACEFS), None)),
-        surroundings: Surroundings::read(Path::new(DIR), temporary, true)?,
+        surroundings: Surroundings::read(Path::new(DIR), temporary, Some(path("cclab_dir")?))?,
     };
     run::carry_out(&orders, &place)
 }

@@ -294,7 +294,7 @@ fn carry_out(dir: &Path, inner: &Inner) -> Step<Outcome> {
             .ring
             .clone()
             .map(|name| (PathBuf::from(TRACEFS), Some(name))),
-        surroundings: Surroundings::read(dir, dir.to_owned(), false)?,
+        surroundings: Surroundings::read(dir, dir.to_owned(), None)?,
     };
     run::carry_out(&orders, &place)
 }

@@ -41,13 +41,13 @@ pub struct Surroundings {
     pub temporary: PathBuf,
     /// Folders in which they are looked for, with colons between them.
     pub path: OsString,
-    /// Whether they are kept from what only the agent may do: in a guest, that is all the run's.
-    pub confined: bool,
+    /// In a guest, the run's folder on the host: programs are confined there, and do not see it.
+    pub hidden: Option<PathBuf>,
 }
 
 impl Surroundings {
     /// Those of the run in the folder `dir`; programs may write to `temporary`.
-    pub fn read(dir: &Path, temporary: PathBuf, confined: bool) -> Step<Surroundings> {
+    pub fn read(dir: &Path, temporary: PathBuf, hidden: Option<PathBuf>) -> Step<Surroundings> {
         let step = "reading the surroundings";
         let text = fs::read(dir.join(SURROUNDINGS)).during(step)?;
         let told: orders::Surroundings = serde_json::from_slice(&text).during(step)?;
@@ -65,7 +65,7 @@ impl Surroundings {
             directory: OsString::from(told.directory).into(),
             temporary,
             path,
-            confined,
+            hidden,
         })
     }
 
@@ -123,11 +123,13 @@ impl Process {
         let output = ["stdout", "stderr"].map(|kind| place.output.join(format!("{name}.{kind}")));
         let [out, err] = [&output[0], &output[1]].map(File::create);
         let cannot = |error| failure(step, format_args!("cannot run {program}: {error}"));
-        let mut command = Command::new(if place.confined { OWN } else { program });
-        if place.confined {
-            // The agent, which becomes the program, cannot say any more that there is none.
+        let mut command = Command::new(program);
+        if let Some(records) = &place.hidden {
+            // Once the agent has been started to become the program, this step would not fail.
             place.runnable(program).map_err(cannot)?;
-            command.arg(PROGRAM).arg(&place.temporary).arg(program);
+            command = Command::new(OWN);
+            command.arg(PROGRAM);
+            command.args([&place.temporary, records]).arg(program);
         }
         let child = command
             .args(rest)

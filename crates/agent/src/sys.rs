@@ -310,10 +310,29 @@ pub fn keep_addresses() -> io::Result<()> {
     }
 }
 
-/// dup2(2): `file` is also the descriptor `number`, which stays open in what this process becomes.
-pub fn keep_open_as(file: &std::fs::File, number: c_int) -> io::Result<()> {
-    // SAFETY: nobody here has that descriptor.
-    check(unsafe { libc::dup2(file.as_raw_fd(), number) }).map(drop)
+/// Files that are open here but the first three end with what this process becomes.
+pub fn leave_open_files() -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.parse::<c_int>().ok());
+        if let Some(number) = number.filter(|&number| number > 2) {
+            // SAFETY: this sets a flag of a number, whatever it is of.
+            check(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) })?;
+        }
+    }
+    Ok(())
+}
+
+/// dup2(2): `file` becomes the descriptor `number`, which stays open in what this process becomes.
+/// What had that number is closed.
+pub fn keep_open_as(file: std::fs::File, number: c_int) -> io::Result<()> {
+    let own = std::os::fd::IntoRawFd::into_raw_fd(file);
+    // SAFETY: `own` is ours alone; what has `number` is nobody's who is still here.
+    unsafe {
+        check(libc::dup2(own, number))?;
+        // Two that are the same keep the flag.
+        check(libc::fcntl(number, libc::F_SETFD, 0)).map(drop)
+    }
 }
 
 /// setrlimit(2): this process, and what it starts, may have `files` open, if it could have fewer.

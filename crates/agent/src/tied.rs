@@ -49,6 +49,10 @@ fn confine(arguments: &[OsString]) -> &[OsString] {
             "cannot let a program begin at the same addresses each time: {error}; cclab doctor says why"
         ))
     }
+    // Whoever started us may have left files open, which no rule about paths holds back.
+    if let Err(error) = sys::leave_open_files() {
+        fail(format_args!("cannot leave open files: {error}"))
+    }
     // Who is confined cannot look into the process that has it.
     if wire != OsStr::new(NO_MEMORY)
         && let Err(error) = shared(Path::new(wire))
@@ -64,12 +68,14 @@ fn confine(arguments: &[OsString]) -> &[OsString] {
 /// Opens the memory at `path`, which is then [`MEMORY`] for whatever this process becomes.
 fn shared(path: &Path) -> std::io::Result<()> {
     let file = File::options().read(true).write(true).open(path)?;
-    let number = MEMORY.rsplit('/').next().and_then(|name| name.parse().ok());
-    sys::keep_open_as(&file, number.expect("a path of a descriptor"))
+    sys::keep_open_as(file, MEMORY)
 }
 
 fn usage() -> ! {
-    eprintln!("usage: cclab-agent --tied PARENT PROGRAM ...");
+    eprintln!(
+        "usage: cclab-agent --tied PARENT PROGRAM ...\n       \
+         cclab-agent --tied-guest PARENT RUN MEMORY SHARED KERNEL ..."
+    );
     exit(2)
 }
 

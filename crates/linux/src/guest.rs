@@ -70,7 +70,7 @@ impl Guest<'_> {
             .arg(format!("cclab_dir={}", digits(dir)))
             .arg(writes(dir))
             .args(&self.arguments)
-            .args(wire.map(|_| format!("wire={MEMORY}")));
+            .args(wire.map(|_| format!("wire=/proc/self/fd/{MEMORY}")));
         Ok(command)
     }
 }
@@ -97,22 +97,25 @@ fn writes(dir: &Path) -> OsString {
 
 /// The folder for the guest's memory, a file without a name: in the host's memory if there is room.
 /// It is our user's own, so that a guest that may write to it can write to nobody else's files.
-/// None if there is no such folder.
+/// None if neither place has such a folder.
 fn room_for(bytes: u64) -> Option<PathBuf> {
     let free = |folder: &Path| {
         statvfs(folder).map_or(0, |space| space.blocks_available() * space.fragment_size())
     };
     let shared = Path::new("/dev/shm");
-    let place = if free(shared) >= bytes {
-        shared.to_owned()
-    } else {
-        std::env::temp_dir()
-    };
+    let in_memory = (free(shared) >= bytes).then(|| shared.to_owned());
+    in_memory
+        .into_iter()
+        .chain([std::env::temp_dir()])
+        .find_map(own_folder_in)
+}
+
+/// Our user's own folder in `place`, which is made if need be.
+fn own_folder_in(place: PathBuf) -> Option<PathBuf> {
     let user = geteuid().as_raw();
     let folder = place.join(format!("cclab-{user}"));
-    let mut builder = DirBuilder::new();
     // It may be there, ours or somebody's who was quicker.
-    let _ = builder.mode(0o700).create(&folder);
+    let _ = DirBuilder::new().mode(0o700).create(&folder);
     let ours =
         |place: fs::Metadata| place.is_dir() && place.uid() == user && place.mode() & 0o77 == 0;
     fs::symlink_metadata(&folder)

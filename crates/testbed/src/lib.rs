@@ -69,18 +69,21 @@ pub fn determinants<'a>(kernels: impl IntoIterator<Item = (Option<&'a str>, &'a 
 pub const TIED: &str = "--tied";
 
 /// [`TIED`], of a guest's kernel, which begins at the same addresses each time and is confined. The
-/// parent's number is followed by the folders that it may write to, [`MEMORY`] or [`NO_MEMORY`], the
-/// kernel's program and its arguments.
+/// parent's number is followed by the folder of its run and that for its memory, which it may write
+/// to, by the memory that it shares with its network ([`NO_MEMORY`]: none), the kernel's program
+/// and its arguments.
 pub const TIED_GUEST: &str = "--tied-guest";
 
-/// Where a guest's kernel finds the memory that it shares with its network.
-pub const MEMORY: &str = "/proc/self/fd/9";
+/// The number of the open file by which a guest's kernel has the memory that it shares with its
+/// network.
+pub const MEMORY: i32 = 9;
 
 /// What stands for the memory where there is none.
 pub const NO_MEMORY: &str = "-";
 
 /// The agent's first argument where it is to become a program of a flow in a guest, without what
-/// only the agent may do there; the program and its arguments follow.
+/// only the agent may do there. The folder that it may write to follows, that of the run's records
+/// on the host, the program and its arguments.
 pub const PROGRAM: &str = "--program";
 
 /// Where orders are carried out.
