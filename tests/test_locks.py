@@ -35,6 +35,12 @@ CLASSIFIERS = {
 }
 """What packages say that have no SPDX expression."""
 
+MIT = (
+    "Permission is hereby granted, free of charge, to any person obtaining a copy of this software "
+    "and associated documentation files"
+)
+"""What a package has instead that gives the text of the MIT License."""
+
 TESTS_ALONE = {"scapy": "GPL-2.0-only"}
 """They make input for tests, and are no part of what is passed on."""
 
@@ -148,6 +154,8 @@ def licence_of(package: metadata.Distribution) -> str:
         if line.startswith("License :: ") and not line.endswith("OSI Approved")
     ]
     words = classified or [said["License"].strip() if "License" in said else ""]
+    if any(MIT in " ".join(word.split()) for word in words):
+        return "MIT"
     return " OR ".join(CLASSIFIERS.get(word, word or "none") for word in words)
 
 

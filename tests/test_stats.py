@@ -16,6 +16,7 @@ from scipy import stats as scipy_stats
 
 from cclab import _core, metrics, units
 from cclab.measure import summary
+from cclab.measure.points import Point
 from cclab.measure.stats import CONFIDENCE, RESAMPLES, SEED, Estimate, estimate, estimates
 
 _finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
@@ -117,10 +118,18 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
         }
 
     chance = random.Random(9)
-    points: list[Any] = [
-        SimpleNamespace(
+
+    def measured(number: int) -> Any:
+        """Of a run, what it measured alone."""
+        return SimpleNamespace(metrics=run(chance, number * 0.1 if number else None))
+
+    points = [
+        Point(
+            index=n,
             params={"n": n},
-            runs=[SimpleNamespace(metrics=run(chance, k * 0.1 if k else None)) for k in range(n)],
+            label=f"n = {n}",
+            short_label=str(n),
+            runs=[measured(k) for k in range(n)],
         )
         for n in (1, 2, 5, 2)
     ]

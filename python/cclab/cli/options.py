@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.exceptions import TyperException
 
-from cclab import _core
+from cclab import _core, shown
 from cclab.machine import MOST_JOBS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _repeat(value: object) -> int | str:
 
 def _size(value: object) -> int:
     """Reads a size, such as 4GiB."""
-    text = str(value)
+    text = shown.line(str(value))
     bytes_ = _core.number(text) if _core.dimension(text) == "size" else None
     if bytes_ is None or not 1 <= bytes_ <= _I63:
         raise Refusal(f"--max-decompressed {text}: not a size such as 4GiB")
