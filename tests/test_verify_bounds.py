@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import cclab
+from cclab.captures.capture import read
 from cclab.verification import sides
 from cclab.verification.sides import Captured, Run, Seen
 from conftest import only_trace
@@ -144,7 +145,7 @@ def test_missing_acknowledgements_are_found_on_a_long_wire(
 def test_a_capture_whose_connections_were_given_up_is_not_compared(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sides, "analyze", partial(cclab.analyze, max_connections=1))
+    monkeypatch.setattr(sides, "read", partial(read, max_connections=1))
     verified = cclab.verify(store)
     assert verified.agrees, [one.document() for one in verified.differing]
     places = {one.place for one in verified.compared}

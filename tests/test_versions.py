@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 import cclab
 from cclab import _core, kernel, versions
@@ -88,7 +88,7 @@ def test_what_differs_is_told_and_nothing_else() -> None:
 def test_a_scenario_of_another_form_is_of_another_version(tmp_path: Path) -> None:
     run = _plan(tmp_path).runs[0]
     form: Any = {"stack": "linux-6.12"}
-    older = dataclasses.replace(run, scenario=form)
+    older = structs.replace(run, scenario=form)
     assert outdated([older]) == {run.id: (older, versions.AT_HAND)}
 
 

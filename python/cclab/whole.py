@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -66,16 +68,21 @@ def files(
     named = root if root is not None and folder.is_relative_to(root) else folder
     staged: dict[Path, Path] = {}
     aside: list[Path] = []
+    old = [folder / name for name in gone]
     done = 0
-    with contextlib.ExitStack() as undone, contextlib.ExitStack() as returning:
+    with (
+        contextlib.ExitStack() as held,
+        contextlib.ExitStack() as undone,
+        contextlib.ExitStack() as returning,
+    ):
         try:
-            for name, content in contents.items():
-                path = folder / name
+            for path in (folder / name for name in contents):
                 _make(path.parent, named, undone)
                 _refuse_folders(path)
-                staged[path] = _staged(path, content, undone)
+            _sweep([*old, *(folder / name for name in contents)])
+            for name, content in contents.items():
+                staged[folder / name] = _staged(folder / name, content, undone, held)
             _core.sync(list(staged.values()))
-            old = [folder / name for name in gone]
             for path in old:
                 _refuse_links(path.parent, named)
                 _refuse_folders(path)
@@ -96,7 +103,7 @@ def files(
             returning.pop_all()
             undone.pop_all()
             for path in aside:
-                path.unlink()
+                path.unlink(missing_ok=True)
             for parent in {path.parent for path in (*staged, *aside)}:
                 _sync(parent)
         except _TakenError as error:
@@ -271,15 +278,44 @@ def _refuse_folders(path: Path) -> None:
             raise OSError(errno.EINVAL, "a device, and no file", str(path))
 
 
-def _staged(path: Path, content: bytes, undone: contextlib.ExitStack) -> Path:
-    """A new file of `content` beside `path`."""
-    work = _unused(path)
+def _staged(
+    path: Path, content: bytes, undone: contextlib.ExitStack, held: contextlib.ExitStack
+) -> Path:
+    """A new file of `content` beside `path`, with a lock that `held` lets go."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(work, flags, 0o666)
-    undone.callback(work.unlink, missing_ok=True)
-    with os.fdopen(handle, "wb") as stream:
+    while True:
+        work = _unused(path)
+        handle = os.open(work, flags, 0o666)
+        held.callback(os.close, handle)
+        undone.callback(work.unlink, missing_ok=True)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        # Somebody may have taken it for one that was left behind, before it had the lock.
+        if os.fstat(handle).st_nlink:
+            break
+    with os.fdopen(os.dup(handle), "wb") as stream:
         stream.write(content)
     return work
+
+
+def _sweep(paths: Iterable[Path]) -> None:
+    """Removes what a process that was killed left beside `paths`: it holds no lock any more."""
+    names: dict[Path, list[str]] = {}
+    for path in paths:
+        names.setdefault(path.parent, []).append(re.escape(path.name[:100]))
+    for folder, of_files in names.items():
+        of_ours = re.compile(rf"\.(?:{'|'.join(of_files)})\.[0-9a-f]{{16}}")
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                if of_ours.fullmatch(entry.name):
+                    _remove_unlocked(Path(entry))
+
+
+def _remove_unlocked(path: Path) -> None:
+    """Removes the file at `path`, unless somebody holds its lock or it is no file."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with contextlib.suppress(OSError), os.fdopen(os.open(path, flags), "rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
 
 
 def _moved_aside(path: Path, returning: contextlib.ExitStack) -> list[Path]:
