@@ -129,6 +129,8 @@ def _asked(verb: _Verb, odd: list[str], fitting: str) -> Iterator[list[str]]:
         for at in range(verb.required if verb.required > 1 else 0):
             yield [fitting] * at + [name] + [fitting] * (verb.required - at - 1)
     for option, values in verb.options:
+        if verb.words == ("cluster", "local") and option == "--file":
+            continue  # It is taken whatever it is called, and the cluster goes on.
         for name in (odd[0], f"a={odd[0]}", odd[5]):
             yield [*[fitting] * verb.required, option, *[name] * values]
 
