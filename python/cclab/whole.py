@@ -39,6 +39,15 @@ _NOT_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
 """What the system says where no new folder can be made beside one that can be written."""
 
 
+def sync(path: Path) -> None:
+    """Waits until `path`, a file or a folder's own list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def file(path: Path, content: bytes) -> None:
     """Makes `path` a file of `content`.
 
@@ -105,7 +114,7 @@ def files(
             for path in aside:
                 path.unlink(missing_ok=True)
             for parent in {path.parent for path in (*staged, *aside)}:
-                _sync(parent)
+                sync(parent)
         except _TakenError as error:
             raise InputError(f"{error} is there already, and stays") from None
         except OSError as error:
@@ -141,7 +150,7 @@ def folder(target: Path, check: Callable[[Path], None]) -> Iterator[Path]:
                 _put_into(target, work, before or {}, place)
             else:
                 _put_in_place(target, work, place)
-                _sync(target.parent)
+                sync(target.parent)
             shutil.rmtree(place, ignore_errors=True)
             undone.pop_all()
         except StoreError:
@@ -171,7 +180,7 @@ def into(folder: Path) -> Iterator[Path]:
                 work.replace(folder / work.name)
             place.rmdir()
             undone.pop_all()
-            _sync(folder)
+            sync(folder)
         except StoreError:
             raise
         except OSError as error:
@@ -228,7 +237,7 @@ def _put_into(target: Path, work: Path, before: Iterable[str], place: Path) -> N
         for source, to in reversed(moved):
             to.rename(source)
         raise
-    _sync(target)
+    sync(target)
 
 
 def _entries(folder: Path, besides: str = "") -> dict[str, tuple[int, int, int]] | None:
@@ -370,14 +379,6 @@ def _rename(source: Path, target: Path, how: int) -> None:
     if _LIBC.renameat2(_AT_FDCWD, ends[0], _AT_FDCWD, ends[1], how) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(source), None, str(target))
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _refused(place: Path, error: OSError, changed: int = 0, of: int = 0) -> StoreError:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cclab import whole
 from cclab.errors import InputError, RunError
 from cclab.kernel import cache, patching, programs, tree
 from cclab.kernel.recipe import FRAGMENT, Recipe
@@ -75,8 +76,8 @@ def build(
     recipe = own or Recipe.nearest(tar.series)
     compiler = programs.compiler()
     key = recipe.key(tar.sha256, compiler)
-    whole = _is_whole(home / key)
-    made = None if force or not whole else cache.find(key, name)
+    is_there = _is_whole(home / key)
+    made = None if force or not is_there else cache.find(key, name)
     if made is not None:
         return made
     try:
@@ -235,13 +236,13 @@ def _install(
     )
     (new / "build.json").write_text(described, encoding="utf-8")
     for path in (*sorted(new.iterdir()), new):
-        _sync(path)
+        whole.sync(path)
     target = cache.folder() / key
     if target.exists():
         # A damaged one, or one that is made again by force. Guests that run it keep theirs.
         target.rename(Path(tempfile.mkdtemp(prefix="old-", dir=workshop.path)) / "kernel")
     new.rename(target)
-    _sync(target.parent)
+    whole.sync(target.parent)
 
 
 def _keep(log: Path, place: Path) -> None:
@@ -255,11 +256,3 @@ def _no_room(home: Path) -> RunError:
         f"the disk is full: a build needs about 600 MB in {home} while it goes on; "
         "make room, or set XDG_CACHE_HOME to a folder elsewhere"
     )
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -88,15 +88,6 @@ def names(folder: Path) -> list[str]:
         return []
 
 
-def sync(path: Path) -> None:
-    """Waits until `path`, a file or a folder, is on the disk."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def reason(error: OSError) -> str:
     """What the system says, without the number."""
     return error.strerror or str(error)

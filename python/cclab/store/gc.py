@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cclab import whole
 from cclab.errors import StoreError
 from cclab.plan import companions
 from cclab.store import disk
@@ -140,7 +141,7 @@ def _remove(store: Store, rubbish: Garbage, scratch: Path) -> None:
     for place in (*map(store.file, rubbish.runs), *(store.runs / n for n in rubbish.strays)):
         with contextlib.suppress(FileNotFoundError):
             place.rename(files / place.name)
-    disk.sync(store.runs)
+    whole.sync(store.runs)
     for run in (*rubbish.runs, *rubbish.captures):
         with contextlib.suppress(FileNotFoundError):
             (store.captures / run).rename(captured / run)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from cclab import _core
+from cclab import _core, whole
 from cclab.errors import InputError, RunError, StoreError
 from cclab.late import late
 from cclab.store import disk, expansion
@@ -87,9 +87,9 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
             if archive:
                 work = Path(place) / f"{target.name}.work"
                 _pack(folder, work, target)
-            disk.sync(work)
+            whole.sync(work)
             work.replace(target)
-            disk.sync(target.parent)
+            whole.sync(target.parent)
     except OSError as error:
         if isinstance(error, StoreError) and not error.while_writing:
             raise

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from cclab import _core
+from cclab import _core, whole
 from cclab.errors import RemovedError, StoreError
 from cclab.store import disk
 from cclab.store.folder import ENDING, INDEX, PLAN
@@ -84,7 +84,7 @@ class Writer:
         self._corner = None
         if kind is None:
             with self._telling():
-                disk.sync(self.store.runs)
+                whole.sync(self.store.runs)
 
     @contextlib.contextmanager
     def workspace(self) -> Iterator[Path]:
@@ -130,10 +130,10 @@ class Writer:
             for place, saved in places.items():
                 work = self._inside(PLAN)
                 work.write_bytes(saved)
-                disk.sync(work)
+                whole.sync(work)
                 self.make_way(place)
                 work.replace(place)
-                disk.sync(place.parent)
+                whole.sync(place.parent)
 
     def make_way(self, place: Path) -> None:
         """Moves a folder that stands in the place of a file out of the way, into `aside`."""
@@ -141,7 +141,7 @@ class Writer:
             _make(self.store.aside)
             aside = Path(tempfile.mkdtemp(prefix=f"{place.name}-", dir=self.store.aside))
             place.rename(aside / place.name)
-            disk.sync(aside)
+            whole.sync(aside)
 
     def set_aside(self, run_id: str) -> None:
         """Moves what is in the place of the run `run_id` out of the way, into `aside`.
@@ -158,7 +158,7 @@ class Writer:
                 place.rmdir()
                 return
             for folder in (place, self.store.aside, self.store.runs):
-                disk.sync(folder)
+                whole.sync(folder)
 
     def _forget(self, runs: Sequence[str]) -> None:
         """Removes the index if it has a row of one of `runs`: that is of the file which the run had
@@ -201,7 +201,7 @@ class Writer:
                     return
                 self.set_aside(target.name)
             else:
-                disk.sync(target.parent)
+                whole.sync(target.parent)
                 return
 
     @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from cclab import _core
+from cclab import _core, whole
 from cclab.errors import StoreError
 from cclab.store import disk, planned
 from cclab.store.folder import INDEX
@@ -123,10 +123,10 @@ class Index:
                 return
             work = scratch / self.path.name
             work.write_bytes(self._made(heard, anew=anew))
-            disk.sync(work)
+            whole.sync(work)
             writer.make_way(self.path)
             work.replace(self.path)
-            disk.sync(self.store.path)
+            whole.sync(self.store.path)
 
     def _made(self, heard: Listener | None, *, anew: bool = False) -> bytes:
         """The file of the runs in the store; what it has of them already is kept, unless `anew`."""
