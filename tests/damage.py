@@ -10,6 +10,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import cclab.whole
 from cclab import _core
 from cclab.store import disk
 
@@ -179,5 +180,5 @@ def replaced(file: Path) -> Iterator[Damage]:
 
 def without_waiting_for_the_disk(patched: pytest.MonkeyPatch) -> None:
     """Nothing is flushed: what is tested is what is in the files."""
-    patched.setattr(disk, "sync", lambda path: None)
+    patched.setattr(cclab.whole, "sync", lambda path: None)
     patched.setattr(_core, "sync", lambda paths: None)

@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 
 import cclab
+import cclab.whole
 from cclab import _core
 from cclab.errors import DamagedRunsError, RunError, StoreError
 from cclab.queries import query
-from cclab.store import Store, disk, health
+from cclab.store import Store, health
 from cclab.store.trace import columns_of
 from conftest import STUDY, flip
 
@@ -192,22 +193,22 @@ class _Disk:
         """Of what is flushed, the path; of what is moved, from where and to where."""
 
         def follow(owner: Any, name: str, paths: int) -> None:
-            whole = getattr(owner, name)
+            original = getattr(owner, name)
 
             def followed(*arguments: Any, **words: Any) -> Any:
-                done = whole(*arguments, **words)
+                done = original(*arguments, **words)
                 self.events.append(tuple(Path(one) for one in arguments[:paths]))
                 return done
 
             watch.setattr(owner, name, followed)
 
-        follow(disk, "sync", 1)
+        follow(cclab.whole, "sync", 1)
         follow(os, "rename", 2)
         follow(os, "replace", 2)
-        whole = _core.sync
+        original = _core.sync
 
         def sync(paths: list[str | os.PathLike[str]]) -> None:
-            whole(paths)
+            original(paths)
             self.events += [(Path(path),) for path in paths]
 
         watch.setattr(_core, "sync", sync)

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import cclab
-from cclab import Study, _core, sweep
+from cclab import Study, _core, sweep, whole
 from cclab.cli.main import invoke
 from cclab.measure.results import metrics_of
 from cclab.queries import query
-from cclab.store import Store, disk, gc, health
+from cclab.store import Store, gc, health
 from cclab.store.index import Index
 from cclab.sweep import RunsFailedError
 from conftest import STUDY, flip
@@ -181,7 +181,7 @@ def test_nothing_is_left_of_what_a_writer_had_that_was_killed_while_it_made_the_
     told = query(store.path)
     (store.path / "index.sqlite").unlink()
     with monkeypatch.context() as patch:
-        _once_before(patch, disk, "sync", _killed)
+        _once_before(patch, whole, "sync", _killed)
         with pytest.raises(KeyboardInterrupt):
             Index(store).refresh()
     assert not (store.path / "index.sqlite").exists()

@@ -1,4 +1,4 @@
-"""Locks, and what is on the disk for good."""
+"""Locks, and files and folders as a reader opens them."""
 
 from __future__ import annotations
 
