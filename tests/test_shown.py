@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from conftest import Cli
 
-_EVIL = "\x1b[2J\x1b]0;x\x07\x7f\x9b2J\u202egood\u2066"
-_TOLD = r"\x1b[2J\x1b]0;x\x07\x7f\x9b2J\u202egood\u2066"
-_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_EVIL = "\x1b[2J\x1b]0;x\x07\x7f\x9b2J\u202egood\u2066\u061c\u200e\u200f"
+_TOLD = r"\x1b[2J\x1b]0;x\x07\x7f\x9b2J\u202egood\u2066\u061c\u200e\u200f"
+_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _OF_RICH = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]|\x1b\[\d?[KA]|\r")
 
 
@@ -38,8 +38,16 @@ def test_controls_are_escaped_and_letters_stay() -> None:
     assert shown.lines("a\nb\tc") == "a\nb\\tc"
     assert shown.document("a\n\tb\x1b") == "a\n\tb\\x1b"
     assert shown.line("Grüße ± → 日本 🙂") == "Grüße ± → 日本 🙂"
-    assert shown.line(repr("odd\udcff")) == r"'odd\xff'"
+    assert shown.quoted("odd\udcff") == r"'odd\xff'"
     assert shown.line("\ud800") == r"\ud800"
+
+
+def test_a_text_that_looks_as_a_byte_is_spelled_stays_what_it_is() -> None:
+    for text in (r"a literal \udc80", r"\\udcff", r"'\udc80'"):
+        assert shown.line(text) == shown.lines(text) == shown.document(text) == text
+        assert json.loads(shown.json_text(text)) == text
+        assert shown.quoted(text) == repr(text)
+    assert shown.quoted("\\\udc80") == r"'\\\x80'"
 
 
 def test_json_holds_what_was_written_and_sends_nothing() -> None:

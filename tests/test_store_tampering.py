@@ -21,9 +21,10 @@ import pytest
 import cclab
 from cclab import _core, report
 from cclab.cli.main import invoke
-from cclab.errors import DamagedRunsError, DamageError, StoreError
+from cclab.errors import DamagedRunsError, DamageError, RunError, StoreError
 from cclab.queries import query
 from cclab.store import Store, gc, health, transfer
+from cclab.store.trace import Trace
 from conftest import forge
 from damage import restore
 from damaged_store import READERS, Bench, is_noticed, is_refused_or_right, mend
@@ -161,9 +162,11 @@ def test_a_changed_plan_is_believed_by_nobody(bench: Bench, cli: Cli, tmp_path: 
     assert is_noticed(store) is False
 
 
-def _sealed(file: Path, members: list[tuple[str, bytes]]) -> None:
+def _sealed(
+    file: Path, members: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED
+) -> None:
     """Writes a run's file with a comment as it has to be, whatever its members are called."""
-    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w", compression) as archive:
         warnings.simplefilter("ignore", UserWarning)  # of two members with one name
         for name, content in members:
             archive.writestr(name, content)
@@ -211,6 +214,21 @@ def test_a_run_whose_members_are_no_files_of_its_own_is_no_run(
         with pytest.raises(DamageError, match=run):
             cclab.load(store.path)
         mend(bench)
+
+
+def test_a_run_that_becomes_more_than_it_may_is_no_run(bench: Bench) -> None:
+    """Some hundred kilobytes are 256 MiB of zeros, and the digest is right: nobody unpacks it."""
+    run = bench.store.plan().runs[0].id
+    with zipfile.ZipFile(bench.store.file(run)) as archive:
+        members = [(name, archive.read(name)) for name in archive.namelist()]
+    zeros = [("zeros", bytes(_core.most_of_file(0)))]
+    _sealed(bench.store.file(run), members + zeros, zipfile.ZIP_DEFLATED)
+    assert bench.store.file(run).stat().st_size < 1 << 20
+    assert health.examine(bench.store).torn == [run]
+    for read in (Trace.names, Trace.measured, lambda trace: trace.bytes("summary.json")):
+        with pytest.raises(RunError, match=f"{run}.* become more than they may"):
+            read(bench.store.trace(run))
+    mend(bench)
 
 
 @pytest.mark.parametrize("name", ["run.json", "metrics.json"])

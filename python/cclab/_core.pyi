@@ -13,6 +13,7 @@ __all__ = [
     "CORE_VERSION",
     "LEAST_SHARE",
     "METRICS_VERSION",
+    "ORDERS",
     "TESTBED_VERSION",
     "VERSION",
     "Ack",
@@ -52,6 +53,7 @@ __all__ = [
     "measure",
     "metrics",
     "modules",
+    "most_of_file",
     "needs_of",
     "number",
     "parts",
@@ -92,6 +94,9 @@ LEAST_SHARE: float
 
 METRICS_VERSION: str
 """Version of the metrics: numbers of one run by two versions may differ."""
+
+ORDERS: list[tuple[str, str]]
+"""What `shown` escapes: the first and the last character of each range."""
 
 class StudyError(ValueError):
     """A study, or a value given beside it, is wrong: the message says where and what is right."""
@@ -478,6 +483,9 @@ def run_names(files: str | PathLike[str]) -> bytes:
 
     Raises `OSError` if it cannot be read to its end.
     """
+
+def most_of_file(bytes: int) -> int:
+    """How many bytes the members of a run's file of so many `bytes` may become together."""
 
 def sync(paths: Sequence[str | PathLike[str]]) -> None:
     """Waits until each of `paths`, a file or a folder with the files in it, is on the disk.

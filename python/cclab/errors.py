@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from cclab import shell
 from cclab._core import CaptureError, RunError, StudyError
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class DamagedRunsError(DamageError):
         self.damaged = tuple(damaged)
         count = f"{len(damaged)} damaged run{'' if len(damaged) == 1 else 's'} in {folder}"
         reason = f" ({why})" if why else ""
-        mend = f"`cclab run STUDY.toml --out {folder}` mends what is damaged"
+        command = shell.command("cclab", "run", "STUDY.toml", "--out", folder)
+        mend = f"{command} mends what is damaged"
         super().__init__("\n  ".join([f"{count}{reason}; {mend}:", *damaged]))
 
 

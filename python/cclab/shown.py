@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.errors import InputError
+from cclab.shell import in_bytes
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -37,25 +38,30 @@ _ASCII = {
 }
 """What stands for a character where an encoding lacks it."""
 
-_ORDERS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_ORDERS = "".join(f"{first}-{last}" for first, last in _core.ORDERS) + r"\ud800-\udfff"
 """What `_core.shown` escapes."""
 _UNSAFE = re.compile(f"[{_ORDERS}]")
 _UNSAFE_IN_LINES = re.compile(f"(?!\n)[{_ORDERS}]")
 _UNSAFE_IN_DOCUMENT = re.compile(rf"[\ud800-\udfff]+|(?![\n\t])[{_ORDERS}]")
-_OF_REPR = re.compile(r"\\udc([89a-f][0-9a-f])")
-"""How `repr` spells a byte of a name."""
-_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_BYTE_IN_REPR = re.compile(r"((?<!\\)(?:\\\\)*)\\udc([89a-f][0-9a-f])")
+"""How `repr` spells a byte of a name: a backslash of the text itself is there twice."""
+_IN_JSON = re.compile(rf"(?:(?!\n)[{_ORDERS}])+")
 
 
 def line(text: str | PurePath) -> str:
     """`text` in one line: controls and bytes that are not UTF-8 are escaped (`\\n`, `\\xff`)."""
-    text = _OF_REPR.sub(r"\\x\1", str(text))
-    return _core.shown(_bytes(text)) if _UNSAFE.search(text) else text
+    text = str(text)
+    return _core.shown(in_bytes(text)) if _UNSAFE.search(text) else text
+
+
+def quoted(text: str | PurePath) -> str:
+    """`text` in quotes, as Python writes it, and bytes that are not UTF-8 as `line` does."""
+    return line(_BYTE_IN_REPR.sub(r"\1\\x\2", repr(str(text))))
 
 
 def lines(text: str) -> str:
     """As `line`, of a message that has lines of its own."""
-    if not (_UNSAFE_IN_LINES.search(text) or _OF_REPR.search(text)):
+    if not _UNSAFE_IN_LINES.search(text):
         return text
     return "\n".join(map(line, text.split("\n")))
 
@@ -69,7 +75,7 @@ def text_of(argument: str) -> str:
     """What an argument of the process says, whatever its locale. Raises `InputError` if that is no
     UTF-8, as names of files alone may be."""
     try:
-        return _bytes(argument).decode("utf-8")
+        return in_bytes(argument).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(
             f"{line(argument)}: not UTF-8 text, as the keys and values of a study are"
@@ -87,7 +93,7 @@ def json_text(
     text = json.dumps(
         document, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
     )
-    # All of these stand inside strings.
+    # All of these but ends of lines, which are outside, stand inside strings.
     text = _IN_JSON.sub(_escaped_in_json, text)
     if not ascii_only:
         return text
@@ -100,13 +106,6 @@ def _escaped_in_json(found: re.Match[str]) -> str:
         json.dumps(line(part))[1:-1] if "\ud800" <= part <= "\udfff" else json.dumps(part)[1:-1]
         for part in re.findall(r"[\ud800-\udfff]+|[^\ud800-\udfff]", found[0])
     )
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # Half of a pair, as `\\ud800` in JSON: no byte of a name.
-        return text.encode("utf-8", "backslashreplace")
 
 
 def _instead(error: UnicodeError) -> tuple[str, int]:

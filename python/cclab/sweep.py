@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from cclab import kernel
+from cclab import kernel, shown
 from cclab.errors import DamagedRunsError, DamageError, InputError, RunError, StoreError
 from cclab.execute import execute
 from cclab.execute.backends import backend as backend_called
@@ -103,7 +103,7 @@ def check(plan: Plan) -> Backend:
     if it lacks a kernel that the study names."""
     backend = backend_called(plan.backend)
     if plan.unsupported:
-        lines = [f"backend {plan.backend!r} of this version does not do:"]
+        lines = [f"backend {shown.quoted(plan.backend)} of this version does not do:"]
         lines += [f"  {reason}" for reason in plan.refusals]
         raise InputError("\n".join(lines))
     for absent in absent_kernels(plan):
@@ -188,7 +188,7 @@ class _Asked:
                 raise InputError(f"only names runs by the beginning of their ids, not by {name!r}")
             if not any(run.id.startswith(name) for run in runs):
                 raise InputError(
-                    f"no run of this study has an id that begins with {name!r}; "
+                    f"no run of this study has an id that begins with {shown.quoted(name)}; "
                     "`cclab plan STUDY.toml --json` lists them"
                 )
 

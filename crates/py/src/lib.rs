@@ -23,6 +23,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TESTBED_VERSION", cclab_testbed::VERSION)?;
     module.add("LEAST_SHARE", cclab_analyze::LEAST_SHARE)?;
     module.add("METRICS_VERSION", cclab_metrics::VERSION.to_string())?;
+    let orders = cclab_units::ORDERS.map(|range| (*range.start(), *range.end()));
+    module.add("ORDERS", orders.to_vec())?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add(
@@ -67,6 +69,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sealed::read_runs, module)?)?;
     module.add_function(wrap_pyfunction!(sealed::read_columns, module)?)?;
     module.add_function(wrap_pyfunction!(sealed::run_names, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::most_of_file, module)?)?;
     module.add_function(wrap_pyfunction!(sealed::sync, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cclab_trace::captured::Expansion;
 use cclab_trace::sealed::{self, Cells, State};
 use cclab_units::shown_path;
 use pyo3::prelude::*;
@@ -68,6 +69,12 @@ pub fn check_runs(
         }
     };
     py.detach(|| sealed::each(&runs, check))
+}
+
+/// How many bytes the members of a run's file of so many `bytes` may become together.
+#[pyfunction]
+pub fn most_of_file(bytes: u64) -> u64 {
+    Expansion::Plausible.most(bytes)
 }
 
 /// What the files of `runs` in the folder `files` say; None of one that is not there, not as it was

@@ -15,5 +15,5 @@ pub use in_kernel::InKernel;
 pub use measure::Measure;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;
-pub use text::{shown, shown_path};
+pub use text::{ORDERS, shown, shown_path};
 pub use time::Time;

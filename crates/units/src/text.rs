@@ -1,8 +1,21 @@
 //! How text that others wrote is shown: names of files, titles, what programs print.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// What is escaped: controls, U+2028 and U+2029, which end a line, and what turns the direction of
+/// writing (property Bidi_Control of UAX #9, as UTS #55 has it for source code). What joins letters
+/// without a width of its own, as Persian and emoji need it, stays.
+pub const ORDERS: [RangeInclusive<char>; 6] = [
+    '\0'..='\x1f',
+    '\x7f'..='\u{9f}',
+    '\u{61c}'..='\u{61c}',
+    '\u{200e}'..='\u{200f}',
+    '\u{2028}'..='\u{202e}',
+    '\u{2066}'..='\u{2069}',
+];
 
 /// `text` in one line that no terminal takes for an order: controls and what turns the direction of
 /// writing are escaped (`\n`, `\x1b`, `\u202e`), and so is each byte that is not UTF-8 (`\xff`). The
@@ -15,12 +28,12 @@ pub fn shown(text: &[u8]) -> String {
                 '\n' => line.push_str("\\n"),
                 '\r' => line.push_str("\\r"),
                 '\t' => line.push_str("\\t"),
-                _ if c.is_control() => push(&mut line, u32::from(c)),
-                // UAX #9 has embeddings, overrides and isolates; U+2028 and U+2029 end a line.
-                '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                _ if !ORDERS.iter().any(|range| range.contains(&c)) => line.push(c),
+                '\0'..='\u{ff}' => push(&mut line, u32::from(c)),
+                _ => {
+                    // Writing to a String never fails.
                     let _ = write!(line, "\\u{:04x}", u32::from(c));
                 }
-                _ => line.push(c),
             }
         }
         for &byte in chunk.invalid() {
@@ -46,8 +59,8 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
-        let text = "a\u{1b}[31m\u{7f}\u{9b}2J\u{202e}b\u{2066}\r\n\t";
-        let told = r"a\x1b[31m\x7f\x9b2J\u202eb\u2066\r\n\t";
+        let text = "a\u{1b}[31m\u{7f}\u{9b}2J\u{202e}b\u{2066}\u{61c}\u{200e}\u{200f}\r\n\t";
+        let told = r"a\x1b[31m\x7f\x9b2J\u202eb\u2066\u061c\u200e\u200f\r\n\t";
         assert_eq!(shown(text.as_bytes()), told);
     }
 
@@ -58,5 +71,8 @@ mod tests {
             r"x\xff\xc3(\xe2\x82.toml"
         );
         assert_eq!(shown("Grüße ± → 日本".as_bytes()), "Grüße ± → 日本");
+        // A family of one picture, and a word of Persian.
+        let joined = "👩\u{200d}👧 می\u{200c}خواهم";
+        assert_eq!(shown(joined.as_bytes()), joined);
     }
 }

@@ -76,7 +76,7 @@ def listing(
     if not what:
         raise InputError(f"list what? One of {known}")
     if what not in set(What):
-        raise InputError(f"{what!r} is not something to list; one of {known}")
+        raise InputError(f"{shown.quoted(what)} is not something to list; one of {known}")
     if path is not None and what != What.variants:
         raise InputError(f"{path}: only `cclab list variants FILE` takes a file")
     _list(What(what), path, json)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cclab import _core, starts, whole
+from cclab import _core, shown, starts, whole
 from cclab.cli.console import tell
 from cclab.errors import InputError
 
@@ -61,8 +61,8 @@ def _check(name: str, language: str) -> None:
         raise InputError(f"--language {language}: one of {', '.join(starts.LANGUAGES)}{meant}")
     if not re.fullmatch(r"[a-z](_?[a-z0-9])*", name) or len(name) > _LONGEST:
         raise InputError(
-            f"{name!r} cannot be the name of a variant: it has up to {_LONGEST} small letters, "
-            "digits and single `_` between them, and begins with a letter"
+            f"{shown.quoted(name)} cannot be the name of a variant: it has up to {_LONGEST} "
+            "small letters, digits and single `_` between them, and begins with a letter"
         )
     if name in {row["name"] for row in json.loads(_core.variants())}:
         raise InputError(f"{name} is a variant of cclab (cclab list variants): choose another name")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from cclab import shown
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def known_correction(name: str) -> Correction:
     for known in CORRECTIONS:
         if name == known:
             return known
-    raise InputError(f"no correction {name!r}; one of {', '.join(CORRECTIONS)}")
+    raise InputError(f"no correction {shown.quoted(name)}; one of {', '.join(CORRECTIONS)}")
 
 
 def adjusted(p_values: Sequence[float], correction: Correction) -> list[float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
 from cclab.metrics import Better, Metric, named, near, of, shown
+from cclab.shown import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -58,7 +59,7 @@ def metric_names(names: Sequence[str], has: Callable[[Metric], bool] | None = No
     known = _by_words()
     for name in names:
         if name not in known:
-            raise InputError(f"no metric {name!r} to compare{_hint(name, known)}")
+            raise InputError(f"no metric {quoted(name)} to compare{_hint(name, known)}")
     return list(dict.fromkeys(_meant(name, known[name], has) for name in names)) or list(DEFAULT)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from cclab import _core, api, kernel, sweep
+from cclab import _core, api, kernel, shown, sweep
 from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
 from cclab.plan.study import Study
@@ -153,8 +153,8 @@ def side(given: str | Path | Results) -> Side:
     names = str(given) in (*backends(), *variants()) or _is_kernel(str(given))
     if names and not store.path.exists():
         raise InputError(
-            f"no results folder {str(given)!r} here; two backends, two variants or two kernels are "
-            "compared with a study to run (--study STUDY.toml)"
+            f"no results folder {shown.quoted(given)} here; two backends, two variants or "
+            "two kernels are compared with a study to run (--study STUDY.toml)"
         )
     plan = store.plan()
     survey = store.survey(plan)
@@ -182,7 +182,7 @@ def plan_pair(
     Raises `InputError` or `StudyError` if one of them cannot be run, before anything is.
     """
     if a == b:
-        raise InputError(f"A and B are both {a!r}; there is nothing to compare")
+        raise InputError(f"A and B are both {shown.quoted(a)}; there is nothing to compare")
     loaded = study if isinstance(study, Study) else Study.load(study)
     kind = _kind(a, b)
     options: dict[str, Any] = {"repeat": repeat, "seed": seed}
@@ -190,7 +190,7 @@ def plan_pair(
         if flows or backend is not None:
             raise InputError(
                 f"{'--flow' if flows else '--backend'}: only where two variants or two kernels are "
-                f"compared; {a!r} and {b!r} are backends"
+                f"compared; {shown.quoted(a)} and {shown.quoted(b)} are backends"
             )
         plans = [loaded.plan(set=list(set), backend=name, **options) for name in (a, b)]
         meant = ["backend"]
@@ -198,7 +198,9 @@ def plan_pair(
         written = flow_names(loaded)
         unknown = [name for name in flows if name not in written]
         if unknown:
-            raise InputError(f"{loaded.file}: no flow {unknown[0]!r}; it has {', '.join(written)}")
+            raise InputError(
+                f"{loaded.file}: no flow {shown.quoted(unknown[0])}; it has {', '.join(written)}"
+            )
         replaced = list(flows) or written
         key = "cc"
         whole: list[str] = []
@@ -246,8 +248,8 @@ def _kind(a: str, b: str) -> Kind:
     )
     if lone or any(name in backends() for name in both):
         raise InputError(
-            f"{a!r} and {b!r}: either two backends ({', '.join(backends())}), two variants "
-            "(`cclab list variants`) or two kernels (`cclab kernel list`)"
+            f"{shown.quoted(a)} and {shown.quoted(b)}: either two backends "
+            f"({', '.join(backends())}), two variants (`cclab list variants`) or two kernels (`cclab kernel list`)"
         )
     return "variants"
 
@@ -290,9 +292,9 @@ def _check_replaced(plan: Plan, replaced: Sequence[str], key: str, name: str) ->
             if stem in replaced and given != name and not _is_file(name, given, point.scenario):
                 swept = next((path for path in point.params if path.endswith(key)), f"flow.{key}")
                 raise InputError(
-                    f"the sweep of {swept} gives flow {flow['name']!r} the "
-                    f"{'variant' if key == 'cc' else key} {given!r}, so it cannot be {name!r} as "
-                    "well; "
+                    f"the sweep of {swept} gives flow {shown.quoted(flow['name'])} the "
+                    f"{'variant' if key == 'cc' else key} {shown.quoted(str(given))}, "
+                    f"so it cannot be {shown.quoted(name)} as well; "
                     "choose other flows (--flow) or take the key out of the sweep"
                 )
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cclab import shown
 from cclab.errors import InputError
 
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "inproc")
@@ -49,7 +50,7 @@ class Scheduler:
         if _PLACE.fullmatch(place) if scheme in _SCHEMES else _HOST_AND_PORT.fullmatch(named):
             return cls(named)
         raise InputError(
-            f"{named!r} is no file of a cluster, and no address of a Dask scheduler: "
+            f"{shown.quoted(named)} is no file of a cluster, and no address of a Dask scheduler: "
             "`cclab cluster local` starts one on this machine and prints the path of its file; the "
             "address of another is tls://HOST:PORT or tcp://HOST:PORT"
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from cclab import _core, versions
+from cclab import _core, shown, versions
 from cclab.errors import InputError, RunError
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Done, check_disk, work
@@ -144,8 +144,8 @@ class Cluster:
             client = client_of(scheduler)
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
-                f"no Dask scheduler answers at {address!r}, or it has other credentials than "
-                f"this process ({error}); "
+                f"no Dask scheduler answers at {shown.quoted(address)}, or it has other "
+                f"credentials than this process ({error}); "
                 "`cclab cluster local` starts one on this machine"
             ) from error
         with client:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cclab import whole
+from cclab import shown, whole
 from cclab.errors import InputError
 from cclab.kernel.recipe import Recipe
 from cclab.kernel.source import SERIES
@@ -151,8 +151,8 @@ def valid(name: str) -> str:
     """The name itself. Raises `InputError` if no kernel can be called so."""
     if not NAME.fullmatch(name):
         raise InputError(
-            f"{name!r} cannot be a kernel's name: letters, digits, `.`, `_` and `-` can, up to 64, "
-            "the first a letter or a digit"
+            f"{shown.quoted(name)} cannot be a kernel's name: letters, digits, `.`, `_` and `-` "
+            "can, up to 64, the first a letter or a digit"
         )
     return name
 

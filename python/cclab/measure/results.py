@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from cclab import _core
+from cclab import _core, shown
 from cclab.errors import DamagedRunsError, InputError, RunError
 from cclab.measure import expect, findings, repeats
 from cclab.measure.points import Measured, Point
@@ -198,7 +198,7 @@ class Results:
             return runs[run]
         named = [r for r in runs if r.run.id.startswith(run)]
         if len(named) != 1:
-            raise InputError(f"{len(named)} runs have an id that begins with {run!r}")
+            raise InputError(f"{len(named)} runs have an id that begins with {shown.quoted(run)}")
         return named[0]
 
 

@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass
 from pathlib import Path
 
-from cclab import _core, kernel
+from cclab import _core, kernel, shown
 from cclab.errors import InputError
 from cclab.explain import Explained, explain
 from cclab.plan import Plan, measures, ready
@@ -51,7 +51,7 @@ class Study:
             raise InputError(f"{file} is a folder, not a study file{hint}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise InputError(f"cannot read {str(file)!r}: {reason}") from error
+            raise InputError(f"cannot read {shown.quoted(file)}: {reason}") from error
         if len(raw) > _LARGEST:
             raise InputError(f"{file} is longer than 4 MiB: not a study file")
         try:

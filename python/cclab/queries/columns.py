@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import metrics
+from cclab import metrics, shown
 from cclab.errors import InputError
 from cclab.expressions import Term
 from cclab.queries.expression import compile, kind_of, same, used_in
@@ -153,7 +153,9 @@ def unique(columns: list[tuple[str, Term]]) -> dict[str, Sql]:
     seen: Terms = {}
     for name, term in columns:
         if name in seen and not same(seen[name], term):
-            raise InputError(f"two columns are called {name!r}; write NAME = EXPRESSION for one")
+            raise InputError(
+                f"two columns are called {shown.quoted(name)}; write NAME = EXPRESSION for one"
+            )
         seen[name] = term
     return {name: term.value for name, term in seen.items()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from cclab import shown
 from cclab.errors import InputError
 from cclab.expressions import Evaluation, Kind, Term, parse
 from cclab.metrics import OF_SEVERAL
@@ -45,7 +46,9 @@ def condition(text: str, resolve: Mapping[str, Term]) -> Sql:
     """The condition `text`. Raises `InputError` also if it is a number or a text."""
     term = compile(text, resolve)
     if term.kind != "condition":
-        raise InputError(f"{text!r} is a {term.kind}, not a condition; compare it: `{text} > 0`")
+        raise InputError(
+            f"{shown.quoted(text)} is a {term.kind}, not a condition; compare it: `{text} > 0`"
+        )
     value: Sql = term.value
     return value
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cclab import metrics
+from cclab import metrics, shown
 from cclab.errors import InputError
 from cclab.measure import stats
 from cclab.queries.answer import Answer, Source
@@ -40,7 +40,9 @@ def grouped(source: Source, wide: Wide, by: Sequence[str], columns: Sequence[str
     values = [named(name, wide.terms) for name in columns or wide.of_default(_DEFAULT[wide.table])]
     for name, term in values:
         if term.kind == "text":
-            raise InputError(f"{name!r} is a text: with --group-by, columns are numbers")
+            raise InputError(
+                f"{shown.quoted(name)} is a text: with --group-by, columns are numbers"
+            )
     of_key = unique(keys)
     of_value = {name: value for name, value in unique(values).items() if name not in of_key}
     run = column(wide.table, "run", "TEXT")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from cclab import shown
 from cclab.errors import InputError
 from cclab.expressions import Term
 from cclab.late import late
@@ -108,7 +109,7 @@ def _connection(
     folder: str | Path, table: str, heard: Callable[[int], None] | None
 ) -> sqlite3.Connection:
     if table not in TABLES:
-        raise InputError(f"no table {table!r}; there are {', '.join(TABLES)}")
+        raise InputError(f"no table {shown.quoted(table)}; there are {', '.join(TABLES)}")
     store = Store(folder)
     check_is_store(store)
     connection = Index(store).connection(heard)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cclab import whole
+from cclab import shown, whole
 from cclab.errors import InputError
 from cclab.late import late
 from cclab.plan import short_key
@@ -115,4 +115,4 @@ def check(names: Sequence[str] = (), formats: Sequence[str] = (), set: Sequence[
     unknown = [ending for ending in formats if ending not in figures.FORMATS]
     if unknown:
         known = ", ".join(figures.FORMATS)
-        raise InputError(f"no format {unknown[0]!r} for figures; they are {known}")
+        raise InputError(f"no format {shown.quoted(unknown[0])} for figures; they are {known}")

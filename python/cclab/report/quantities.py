@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cclab import metrics, units
+from cclab import metrics, shown, units
 from cclab.drawing.palette import lent
 from cclab.errors import InputError
 from cclab.measure.stats import estimates
@@ -266,7 +266,7 @@ def called(results: Results, asked: str) -> list[Quantity]:
     near = difflib.get_close_matches(asked, list(dict.fromkeys(words)), n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     every = ", ".join(dict.fromkeys(Quantity(name).metric for name in names))
-    raise InputError(f"no metric {asked!r} in these results{hint}; they have {every}")
+    raise InputError(f"no metric {shown.quoted(asked)} in these results{hint}; they have {every}")
 
 
 def measured(results: Results, asked: str) -> list[Quantity]:

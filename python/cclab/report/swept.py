@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cclab import _core
+from cclab import _core, shown
 from cclab.errors import InputError
 from cclab.plan import in_words, short_key, text
 
@@ -152,13 +152,15 @@ def axis_called(axes: Sequence[Axis], pattern: str) -> Axis:
         return meant[0]
     if meant:
         several = " and ".join(axis.name for axis in meant)
-        raise InputError(f"the axis {pattern!r} means several: {several}")
+        raise InputError(f"the axis {shown.quoted(pattern)} means several: {several}")
     if not axes:
-        raise InputError(f"no axis {pattern!r}: nothing is swept in this study")
+        raise InputError(f"no axis {shown.quoted(pattern)}: nothing is swept in this study")
     names = [key for axis in axes for key in axis.keys]
     near = difflib.get_close_matches(pattern, [*names, *map(short_key, names)], n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    raise InputError(f"no axis {pattern!r}{hint}; the swept keys are {', '.join(names)}")
+    raise InputError(
+        f"no axis {shown.quoted(pattern)}{hint}; the swept keys are {', '.join(names)}"
+    )
 
 
 def beside(label: str, flow: str, keys: Iterable[str], params: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from cclab import shown
 from cclab.errors import InputError
 from cclab.expressions import Evaluation, parse
 from cclab.expressions.numbers import Numbers
@@ -138,10 +139,10 @@ def problem(expression: str, names: set[str] | None) -> str:
         return ""
     for name in parsed.names:
         if name not in names:
-            return f"no term is called {name!r}; there are {', '.join(sorted(names))}"
+            return f"no term is called {shown.quoted(name)}; there are {', '.join(sorted(names))}"
     for function in parsed.functions:
         if function not in FUNCTIONS:
-            return f"no function {function!r}; there are {', '.join(FUNCTIONS)}"
+            return f"no function {shown.quoted(function)}; there are {', '.join(FUNCTIONS)}"
     return ""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cclab import shown
 from cclab.errors import InputError, StudyError
 from cclab.execute.backends import BACKENDS
 from cclab.reproduction import expressions, schema
@@ -61,7 +62,7 @@ def load(study: str | Path) -> Published:
     except (OSError, ValueError):
         known = ", ".join(names())
         there = f"there are: {known}" if known else f"give its folder, or go to that of {STUDIES}/"
-        raise InputError(f"no published study {str(study)!r}; {there}") from None
+        raise InputError(f"no published study {shown.quoted(study)}; {there}") from None
     try:
         says = msgspec.toml.decode(text, type=Reproduction)
     except msgspec.ValidationError as error:
@@ -105,11 +106,17 @@ def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
         for key in ("backends", "repeat", "on"):
             for backend in getattr(experiment, key):
                 if backend not in BACKENDS:
-                    yield f"{at}.{key}", f"no backend {backend!r}; one of {', '.join(BACKENDS)}"
+                    yield (
+                        f"{at}.{key}",
+                        f"no backend {shown.quoted(backend)}; one of {', '.join(BACKENDS)}",
+                    )
     for kind in ("table", "figure"):
         for index, one in enumerate(getattr(says, kind)):
             if one.experiment not in experiments:
-                yield f".{kind}[{index}].experiment", f"no experiment {one.experiment!r}"
+                yield (
+                    f".{kind}[{index}].experiment",
+                    f"no experiment {shown.quoted(one.experiment)}",
+                )
     for place, check in located_checks(says):
         yield from _of_check(place, check, experiments)
 
@@ -118,7 +125,7 @@ def _repeated(kind: str, of_kind: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name, count in Counter(of_kind).items():
         if count > 1:
             last = len(of_kind) - 1 - of_kind[::-1].index(name)
-            yield f".{kind}[{last}]", f"{count} times a {kind} called {name!r}"
+            yield f".{kind}[{last}]", f"{count} times a {kind} called {shown.quoted(name)}"
 
 
 def checks_of(subject: Claim | Suspicion) -> list[Check]:
@@ -183,7 +190,7 @@ def _of_check(place: str, check: Check, experiments: set[str]) -> Iterator[tuple
     for name, term in check.terms.items():
         experiment = term.experiment or check.experiment
         if experiment not in experiments:
-            yield place, f"term {name}: no experiment {experiment!r}"
+            yield place, f"term {name}: no experiment {shown.quoted(experiment)}"
 
 
 _KEYS = sorted(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from cclab import shown
 from cclab.errors import StudyError
 from cclab.measure import findings
 from cclab.measure.stats import estimate
@@ -257,7 +258,9 @@ def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
     matching = points.flows(point, flow)
     if not matching:
         there = ", ".join(f["name"] for f in run.metrics["flows"])
-        raise StudyError(f"`{expression}`: no flow is called {flow!r}; there are {there}")
+        raise StudyError(
+            f"`{expression}`: no flow is called {shown.quoted(flow)}; there are {there}"
+        )
     values = []
     for name in matching:
         names = Names(run, name)

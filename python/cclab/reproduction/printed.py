@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from cclab import shown
 from cclab.errors import InputError, StudyError
 from cclab.measure.stats import estimate
 from cclab.reproduction import expressions, points
@@ -112,7 +113,9 @@ def _read(path: Path) -> pl.DataFrame:
 def _chosen(row: Mapping[str, Any], where: Mapping[str, Any], folder: Path) -> bool:
     for key, wanted in where.items():
         if key not in row:
-            raise StudyError(f"{folder}: `where`: no column {key!r} in {', '.join(row)}")
+            raise StudyError(
+                f"{folder}: `where`: no column {shown.quoted(key)} in {', '.join(row)}"
+            )
         values = wanted if isinstance(wanted, list) else [wanted]
         if not any(str(row[key]) == str(value) or row[key] == value for value in values):
             return False
@@ -128,7 +131,10 @@ def _filled_in(template: str, row: Mapping[str, Any]) -> str:
     wanted = [name for _, name, _, _ in string.Formatter().parse(template) if name]
     for name in wanted:
         if name not in plain:
-            raise StudyError(f"template {template!r}: no column {name!r} in {', '.join(plain)}")
+            raise StudyError(
+                f"template {shown.quoted(template)}: no column {shown.quoted(name)} in "
+                f"{', '.join(plain)}"
+            )
     return template.format(**plain)
 
 
@@ -177,7 +183,7 @@ def fill(published: Published, table: TableOf, results: Results, backend: str) -
 
 def _label(row: Mapping[str, Any], key: str) -> str:
     if key not in row:
-        raise StudyError(f"`label`: no column {key!r} in {', '.join(row)}")
+        raise StudyError(f"`label`: no column {shown.quoted(key)} in {', '.join(row)}")
     value = row[key]
     if value is None:
         return ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import captures
+from cclab import captures, shown
 from cclab.metrics import of_flow, of_source
 from cclab.reproduction import expressions
 
@@ -109,7 +109,9 @@ class Names(Mapping[str, Any]):
         row = data if way == "data" else _other_way(there, data)
         if name not in row:
             known = ", ".join(row)
-            raise expressions.ExpressionError(f"no number {name!r} of a capture; there are {known}")
+            raise expressions.ExpressionError(
+                f"no number {shown.quoted(name)} of a capture; there are {known}"
+            )
         return float(_number(row[name]))
 
     def _between(self, from_s: float, to_s: float) -> pl.DataFrame:
@@ -129,7 +131,7 @@ class Names(Mapping[str, Any]):
             if spelled in frame.columns:
                 return frame[spelled].cast(float).to_numpy()
         known = ", ".join(frame.columns)
-        raise expressions.ExpressionError(f"no samples of {name!r}; there are {known}")
+        raise expressions.ExpressionError(f"no samples of {shown.quoted(name)}; there are {known}")
 
     def _correlation(self, a: str, b: str, from_s: float, to_s: float) -> float:
         """Pearson's correlation of two sampled quantities."""

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from cclab import sweep, whole
+from cclab import shown, sweep, whole
 from cclab.errors import InputError, StudyError
 from cclab.plan.study import Study
 from cclab.reproduction.file import NAME
@@ -100,7 +100,9 @@ def _planned(
         made = study.plan(set=replaced, backend=backend, repeat=repeat)
         sweep.check(made)
     except (StudyError, InputError) as error:
-        where = f"{published.folder / NAME}: experiment {experiment.name!r} on {backend}"
+        where = (
+            f"{published.folder / NAME}: experiment {shown.quoted(experiment.name)} on {backend}"
+        )
         raise InputError(f"{where}: {error}") from None
     folder = out / published.name / f"{experiment.name}-{backend}"
     return Planned(experiment, backend, made, Store(folder))

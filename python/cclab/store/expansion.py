@@ -5,6 +5,8 @@ from __future__ import annotations
 import tarfile
 from typing import IO
 
+from cclab import shown
+
 FREE = 256 << 20
 """Bytes that an archive may become, however small it is."""
 
@@ -41,5 +43,7 @@ def plain_alone(member: tarfile.TarInfo, place: str) -> tarfile.TarInfo | None:
     """A filter of members: folders and files, as cclab writes them, whose bytes are all in the
     archive. A sparse file claims any number of them."""
     if member.issparse() or not (member.isdir() or member.isreg()):
-        raise tarfile.ReadError(f"{member.name!r} in it is neither a folder nor a plain file")
+        raise tarfile.ReadError(
+            f"{shown.quoted(member.name)} in it is neither a folder nor a plain file"
+        )
     return tarfile.data_filter(member, place)

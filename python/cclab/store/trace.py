@@ -21,7 +21,7 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 
-from cclab import _core
+from cclab import _core, shown
 from cclab.errors import DamagedRunsError, InputError, RunError, StoreError
 from cclab.store import disk
 
@@ -175,7 +175,9 @@ class Trace:
         Raises `InputError` if there is no such table or the run did not record it.
         """
         if name not in TABLES:
-            raise InputError(f"no table {name!r} in a trace; the tables are {', '.join(TABLES)}")
+            raise InputError(
+                f"no table {shown.quoted(name)} in a trace; the tables are {', '.join(TABLES)}"
+            )
         frame = self._rows(name, columns)
         if frame is None:
             raise InputError(f"this run recorded no {name}: [trace] in the study asks for it")
@@ -218,6 +220,9 @@ class Trace:
             try:
                 stream = held.enter_context(disk.opened(self.file))
                 archive = held.enter_context(zipfile.ZipFile(stream))
+                most = _core.most_of_file(os.fstat(stream.fileno()).st_size)
+                if sum(member.file_size for member in archive.infolist()) > most:
+                    raise zipfile.BadZipFile("its members become more than they may")
             except (*_DAMAGED, FileNotFoundError, disk.NotAFileError) as error:
                 raise RunError(f"{self.file}: cannot be read: {error}") from error
             except OSError as error:

@@ -35,7 +35,7 @@ const ZSTD_WINDOW_LOG: u32 = 27;
 /// Compressed bytes that are read at once.
 const COMPRESSED: usize = 64 * 1024;
 
-/// How much a compressed capture may become.
+/// How much a compressed capture, or a run's file, may become.
 ///
 /// A few hundred kilobytes can be gigabytes of zeros, which take minutes to be searched for packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,8 @@ impl Expansion {
     /// What is read in a second or two.
     pub const FREE: u64 = 256 << 20;
 
-    fn most(self, compressed: u64) -> u64 {
+    /// How many bytes so many `compressed` ones may become.
+    pub fn most(self, compressed: u64) -> u64 {
         match self {
             Expansion::Plausible => compressed.saturating_mul(Self::TIMES).max(Self::FREE),
             Expansion::AtMost(bytes) => bytes,

@@ -11,6 +11,7 @@ use nix::fcntl::OFlag;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
 
 use super::{invalid, refused};
+use crate::captured::Expansion;
 
 /// The file at `path`, to be read, or what a link there leads to.
 ///
@@ -27,10 +28,16 @@ pub(super) fn opened(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether each member has a name of its own that leads nowhere: of two with one name, one program
-/// reads the first and another the last.
+/// How many bytes the members of `file` may become: a few kilobytes can be gigabytes of zeros.
+fn most(file: &File) -> io::Result<u64> {
+    Ok(Expansion::Plausible.most(file.metadata()?.len()))
+}
+
+/// Whether the members are no more together than they may be, and each has a name of its own that
+/// leads nowhere: of two with one name, one program reads the first and another the last.
 pub(super) fn is_plain(file: &File) -> io::Result<bool> {
     let mut names = BTreeSet::new();
+    let mut left = most(file)?;
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(refused)?;
     let mut entries = archive.entries(&mut buffer);
@@ -39,6 +46,10 @@ pub(super) fn is_plain(file: &File) -> io::Result<bool> {
         let name: &[u8] = path.as_ref();
         if !str::from_utf8(name).is_ok_and(is_name) || !names.insert(name.to_vec()) {
             return Ok(false);
+        }
+        match left.checked_sub(entry.uncompressed_size_hint()) {
+            Some(others) => left = others,
+            None => return Ok(false),
         }
     }
     Ok(true)
@@ -68,6 +79,7 @@ pub(super) fn member(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
 /// What the members of an archive that are called by `names` say, as far as they are there.
 fn contents<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[Option<Vec<u8>>; N]> {
     let mut found: [Option<Vec<u8>>; N] = [const { None }; N];
+    let most = most(file)?;
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(refused)?;
     let mut entries = archive.entries(&mut buffer);
@@ -83,15 +95,21 @@ fn contents<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[Option
             continue;
         };
         let method = entry.compression_method();
+        let says = entry.uncompressed_size_hint();
+        if says > most {
+            return Err(invalid("a member becomes more than it may"));
+        }
+        // With one byte more it is not what the directory says, however many follow.
+        let bound = says.saturating_add(1);
         let member = archive.get_entry(entry.wayfinder()).map_err(refused)?;
         let mut content = Vec::new();
         if method == CompressionMethod::DEFLATE {
             member
-                .verifying_reader(DeflateDecoder::new(member.reader()))
+                .verifying_reader(DeflateDecoder::new(member.reader()).take(bound))
                 .read_to_end(&mut content)?;
         } else {
             member
-                .verifying_reader(member.reader())
+                .verifying_reader(member.reader().take(bound))
                 .read_to_end(&mut content)?;
         }
         found[at] = Some(content);

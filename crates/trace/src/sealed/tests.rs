@@ -1,4 +1,5 @@
 use super::*;
+use crate::captured::Expansion;
 
 const CAPTURE: &str = "bottleneck.pcapng";
 
@@ -324,5 +325,69 @@ fn members_of_one_name_or_with_names_that_lead_elsewhere_are_damage() {
         assert_eq!(states(folder.path()), [State::Sound, whole], "{names:?}");
         let told = read(&folder.path().join("cafe.zip"), true);
         assert_eq!(told.is_some(), whole == State::Sound, "{names:?}");
+    }
+}
+
+/// Seals the run `cafe` again after `change` of the bytes of its archive, at whose places its members'
+/// sizes are.
+fn forged(folder: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let place = folder.join("cafe.zip");
+    let mut bytes = fs::read(&place).expect("a file");
+    change(&mut bytes);
+    let begins = bytes.len() - Comment::unfinished("cafe", "9", 0).text().len();
+    let mut comment = Comment::unfinished("cafe", "9", 0);
+    comment.bytes = bytes.len() as u64;
+    bytes.truncate(begins);
+    bytes.extend(comment.text().as_bytes());
+    fs::write(&place, &bytes).expect("written");
+    let mut file = File::open(&place).expect("a file");
+    (_, comment.sha256) = digest_of(&mut file, comment.digested()).expect("read");
+    bytes.truncate(begins);
+    bytes.extend(comment.text().as_bytes());
+    fs::write(&place, &bytes).expect("written");
+}
+
+/// Where the directory of the archive has the size of the member `name`.
+fn place_of_size(bytes: &[u8], name: &str) -> usize {
+    let entry = bytes
+        .windows(4)
+        .enumerate()
+        .filter(|(_, four)| *four == b"PK\x01\x02")
+        .map(|(at, _)| at)
+        .find(|at| bytes[at + 46..].starts_with(name.as_bytes()));
+    entry.expect("a member") + 24
+}
+
+#[test]
+fn a_member_that_becomes_more_than_the_directory_says_or_than_it_may_is_damage() {
+    let most = usize::try_from(Expansion::FREE).expect("bytes");
+    for (length, says) in [
+        (3 << 20, 3 << 20),
+        (3 << 20, 1),
+        (3 << 20, (3 << 20) - 1),
+        (3 << 20, (3 << 20) + 1),
+        (most + 1, most + 1),
+        (most + 1, most),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("cafe.zip");
+        fill(&folder.path().join("cafe"), false);
+        seal(&folder.path().join("cafe"), &" ".repeat(length), "9").expect("sealed");
+        forged(folder.path(), |bytes| {
+            let size = u32::try_from(says).expect("a size");
+            let at = place_of_size(bytes, METRICS);
+            bytes[at..at + 4].copy_from_slice(&size.to_le_bytes());
+        });
+        let sound = length == says && says <= most;
+        for whole in [false, true] {
+            assert_eq!(read(&place, whole).is_some(), sound, "{says} of {length}");
+        }
+        let file = opened(&place).expect("a file");
+        assert_eq!(member(&file, METRICS).is_ok(), sound, "{says} of {length}");
+        assert_eq!(
+            is_plain(&file).expect("read"),
+            says < most,
+            "{says} of {length}"
+        );
     }
 }

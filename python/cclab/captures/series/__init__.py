@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cclab import shown
 from cclab.captures.series import (
     inter_arrival,
     jain,
@@ -122,7 +123,7 @@ def series(
         return over.compute(flows, bin_s)
     if kind is None:
         known = ", ".join([k.name for k in SERIES] + [k.name for k in ACROSS])
-        raise InputError(f"no series called {name!r}; the series are {known}")
+        raise InputError(f"no series called {shown.quoted(name)}; the series are {known}")
     if connection is None:
         raise InputError(f"{name} is of one connection: which?")
     direction = flows.tables.direction(connection, sender)
@@ -138,7 +139,9 @@ def series_of_talk(talk: Talk, name: str, bin_s: float | None = None) -> pl.Data
     kind = next((k for k in TALKS if k.name == name), None)
     if kind is None:
         known = ", ".join(k.name for k in TALKS)
-        raise InputError(f"no series called {name!r} of a conversation; the series are {known}")
+        raise InputError(
+            f"no series called {shown.quoted(name)} of a conversation; the series are {known}"
+        )
     if bin_s is None:
         return kind.compute(talk)
     if kind.binned is None:

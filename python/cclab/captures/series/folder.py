@@ -121,7 +121,9 @@ def fill(
         tables.main_sender(number)
     unknown = [f for f in formats if f not in FORMATS]
     if unknown:
-        raise InputError(f"no format {unknown[0]!r} for series; they are {', '.join(FORMATS)}")
+        raise InputError(
+            f"no format {shown.quoted(unknown[0])} for series; they are {', '.join(FORMATS)}"
+        )
     if tables.folder != place:
         for name in (SEGMENTS, SACKS, DATAGRAMS):
             shutil.copyfile(tables.folder / name, place / name)

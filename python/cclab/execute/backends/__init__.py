@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from cclab import shown
 from cclab.errors import InputError
 from cclab.execute.backends.linux import Linux
 from cclab.execute.backends.netns import Netns
@@ -60,4 +61,4 @@ def backend(name: str) -> Backend:
     """The backend called `name`. Raises `InputError` if there is none of that name."""
     if name in BACKENDS:
         return BACKENDS[name]
-    raise InputError(f"no backend {name!r}; there are: {', '.join(BACKENDS)}")
+    raise InputError(f"no backend {shown.quoted(name)}; there are: {', '.join(BACKENDS)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cclab import shown
 from cclab.drawing.palette import look
 from cclab.errors import InputError
 from cclab.plan import short_key
@@ -67,7 +68,7 @@ def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Me
 def _begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
     runs = {run.run.id: (point, run) for point, run in every if run.run.id.startswith(beginning)}
     if len(runs) != 1:
-        raise InputError(f"{len(runs)} runs have an id that begins with {beginning!r}")
+        raise InputError(f"{len(runs)} runs have an id that begins with {shown.quoted(beginning)}")
     return next(iter(runs.values()))
 
 

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cclab import shown
 from cclab.drawing import kind as drawn
 from cclab.drawing.marks import note
 from cclab.drawing.style import FORMATS, saved, styled, svg
@@ -136,7 +137,9 @@ def kind_called(name: str) -> Kind:
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        raise InputError(f"no figure called {name!r}{hint}; the figures are {', '.join(names)}")
+        raise InputError(
+            f"no figure called {shown.quoted(name)}{hint}; the figures are {', '.join(names)}"
+        )
     return FIGURES[names.index(name)]
 
 
@@ -178,7 +181,7 @@ def draw(
                 warnings.filterwarnings("ignore", _NO_ROOM, UserWarning)
                 figure = kind.draw(narrowed(results, asked), asked)
         except TooMuchError as error:
-            raise TooMuchError(f"the figure {name!r} is not drawn: {error}") from None
+            raise TooMuchError(f"the figure {shown.quoted(name)} is not drawn: {error}") from None
         if figure is not None:
             if asked.where and not figure.get_supxlabel():
                 note(figure, _kept(asked))
@@ -238,6 +241,7 @@ def asked_for(
     if figure is None:
         needs = kind_called(name).needs
         raise InputError(
-            f"these results have nothing to show in the figure {name!r}: it needs {needs}"
+            f"these results have nothing to show in the figure "
+            f"{shown.quoted(name)}: it needs {needs}"
         )
     return figure

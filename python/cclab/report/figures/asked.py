@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cclab import shown
 from cclab.errors import InputError
 from cclab.plan import text
 from cclab.report.swept import axes_of, axis_called
@@ -99,13 +100,14 @@ def _kept(
             if "=" in value and not value.startswith("{"):
                 own = ",".join(v for v in values if v in known) or known[0]
                 raise InputError(
-                    f"{axis.keys[nth]} is never {value!r}: the commas of --where are between "
-                    f"values of one key; give each key its own: --where {pattern}={own} "
+                    f"{axis.keys[nth]} is never {shown.quoted(value)}: the commas of --where are "
+                    f"between values of one key; give each key its own: --where {pattern}={own} "
                     f"--where {value}"
                 )
             near = difflib.get_close_matches(value, known, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise InputError(
-                f"{axis.keys[nth]} is never {value!r}{hint}; its values are {', '.join(known)}"
+                f"{axis.keys[nth]} is never {shown.quoted(value)}{hint}; its values are "
+                f"{', '.join(known)}"
             )
     return axis, nth, set(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cclab import shown
 from cclab.captures.series.figures import across, curves, time_sequence
 from cclab.drawing.kind import Kind
 from cclab.drawing.style import svg
@@ -67,7 +68,7 @@ def figure(
         return finished(lambda: over.draw(flows))
     if kind is None:
         known = ", ".join([k.name for k in FIGURES] + [k.name for k in ACROSS])
-        raise InputError(f"no figure called {name!r}; the figures are {known}")
+        raise InputError(f"no figure called {shown.quoted(name)}; the figures are {known}")
     if connection is None:
         raise InputError(f"{name} is of one connection: which?")
     _check(between)
@@ -79,7 +80,9 @@ def figure_of_talk(talk: Talk, name: str, between: Between = None) -> Drawing | 
     kind = next((k for k in TALKS if k.name == name), None)
     if kind is None:
         known = ", ".join(k.name for k in TALKS)
-        raise InputError(f"no figure called {name!r} of a conversation; the figures are {known}")
+        raise InputError(
+            f"no figure called {shown.quoted(name)} of a conversation; the figures are {known}"
+        )
     _check(between)
     return finished(lambda: kind.draw(talk, between))
 
