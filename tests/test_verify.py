@@ -16,12 +16,13 @@ import pytest
 import cclab
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from cclab.execute.backends.host import Host
+from cclab.store import Store
 from cclab.verification import NEITHER, conditions
 from cclab.verification.declared import Condition
 from cclab.verification.numbers import NUMBERS
 from cclab.verification.sides import INCOMPLETE
 from cclab.verification.whole import ACROSS, Because
-from conftest import ROOT, flip, only_trace
+from conftest import ROOT, flip, forge, only_trace
 from guests import results_of
 from lossy import study_of_two
 
@@ -246,20 +247,24 @@ def test_a_deleted_packet_is_found(store: Path, cli: Cli) -> None:
     subprocess.run(["editcap", capture, shorter, str(news["frame"][200])], check=True)
     shutil.move(shorter, capture)
     done = cli("verify", store)
-    assert done.returncode == EXPECTATION_FAILED, done.stderr
+    assert done.returncode == RUN_FAILED, done.stderr
     told = [line for line in done.stdout.splitlines() if line.startswith("flow short, run ")]
     assert any("segments_sent at short.sender: trace " in line for line in told), told
     assert f"run {only_trace(store).file.stem} (seed 5)" in told[0]
     altered = capture.relative_to(store)
-    first, *_, last = done.stderr.splitlines()
+    first, *_, contradict, damaged = done.stderr.splitlines()
     assert first == f"{capture} is not as it was written; it is compared as it is now"
     assert done.stderr.count("as it was written") == 1
-    assert "contradict" in last
+    assert "contradict" in contradict
+    assert damaged.startswith(f"error: 1 capture of {store} is damaged; `cclab run {store}` does")
     assert not any(" at short.receiver" in line for line in told), "it is as it was"
     document = json.loads(cli("verify", store, "--json").stdout)
     assert document["captures_altered"] == [str(altered)]
     [counted] = [d for d in document["differences"] if d["number"] == "segments_sent"]
     assert (counted["point"], counted["difference"]) == ("short.sender", -1)
+    # As it is where the capture was written so.
+    forge(Store(store), only_trace(store).file.stem, lambda _: None)
+    assert cli("verify", store).returncode == EXPECTATION_FAILED
 
 
 def test_a_changed_byte_count_is_found(store: Path) -> None:
@@ -286,11 +291,15 @@ def test_a_change_that_no_number_shows_is_named_before_the_numbers(store: Path, 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=True,
+        check=False,
     )
+    assert both.returncode == RUN_FAILED
     assert both.stdout.startswith(f"{file} is not as it was written")
     assert cclab.verify(store).altered == [file]
-    assert json.loads(cli("verify", store, "--json").stdout)["agrees"] is True
+    told = cli("verify", store, "--json")
+    assert told.returncode == RUN_FAILED
+    assert json.loads(told.stdout)["agrees"] is True
+    assert "contradict" not in told.stderr
 
 
 def nth_long_packet(content: bytes | bytearray, number: int) -> int:

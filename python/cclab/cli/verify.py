@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.box import SIMPLE_HEAD
 
+from cclab import shell
 from cclab.cli import options
 from cclab.cli.console import Grid, complain, count, note, print_json, show, stdout, tell
+from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.late import late
 from cclab.plan import in_words
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 else:
     verification = late("cclab.verification")
 
-_EXPECTATION_FAILED = 1
 _MOST_TOLD = 40
 _HEADINGS = ("number", "at", "agree", "worst difference", "trace", "capture", "of")
 
@@ -43,7 +44,15 @@ def verify(
             f"{count(len(verified.differing), 'number')} of the captures "
             f"contradict{'s' if len(verified.differing) == 1 else ''} the trace"
         )
-        raise typer.Exit(_EXPECTATION_FAILED)
+    if verified.altered:
+        again = shell.command("cclab", "run", folder)
+        complain(
+            f"{count(len(verified.altered), 'capture')} of {folder} "
+            f"{'is' if len(verified.altered) == 1 else 'are'} damaged; {again} does the runs again"
+        )
+        raise typer.Exit(RUN_FAILED)
+    if not verified.agrees:
+        raise typer.Exit(EXPECTATION_FAILED)
 
 
 def _print(verified: Verified) -> None:
@@ -119,7 +128,8 @@ def _tell_what_lacks(verified: Verified, remedy: str) -> None:
             "asks for one"
         )
     if verified.absent:
-        note(f"{count(verified.absent, 'run')} of the plan missing; `cclab run` goes on with them")
+        run = shell.command("cclab", "run", verified.folder)
+        note(f"{count(verified.absent, 'run')} of the plan missing; {run} goes on with them")
     reasons: dict[str, list[str]] = {}
     for skipped, _ in verified.not_compared:
         names = reasons.setdefault(skipped.why, [])
