@@ -136,6 +136,7 @@ def test_what_is_no_run_goes_as_verify_says(bench: Bench, cli: Cli) -> None:
 def test_a_changed_plan_is_believed_by_nobody(bench: Bench, cli: Cli, tmp_path: Path) -> None:
     """Neither where its title is another, nor where the plans that vouch for it are gone."""
     store, file = bench.store, bench.store.path / "plan.json"
+    kept = store.place_of(store.plan())
     tampered = file.read_text().replace("Who gets more?", "Who gets less?")
     verbs: list[list[Any]] = [
         ["report", store.path],
@@ -155,7 +156,11 @@ def test_a_changed_plan_is_believed_by_nobody(bench: Bench, cli: Cli, tmp_path: 
         for words in verbs:
             told = cli(*words)
             assert told.returncode == 3, words
-            assert f"{file} is damaged; `cclab run STUDY.toml --out {store.path}`" in told.stderr
+            state = "is damaged"
+            if emptied:
+                state = f"is vouched for by no plan in {store.plans}: there is none"
+            again = f"cclab run STUDY.toml --out {store.path}" if emptied else f"cp {kept} {file}"
+            assert f"{file} {state}; `{again}`" in told.stderr
             assert "less" not in told.stdout
         assert not (tmp_path / "copy").exists()
     cclab.run(bench.studies["last"], out=store.path)

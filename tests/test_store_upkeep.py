@@ -68,7 +68,8 @@ def test_what_is_damaged_is_named_by_what_is_wrong(cli: Cli, store: Store) -> No
     assert found["sound"] == 1
     assert found["derived"] == ["index.sqlite"]
     assert len(found["plans"]) == 1
-    assert f"{torn}: torn" in told.stderr
+    assert f"{store.file(torn)}: torn" in told.stderr
+    assert f"{capture}: torn" in told.stderr
     assert "is damaged" in told.stderr
 
 
@@ -211,18 +212,19 @@ def test_an_unreadable_plan_keeps_everything_until_its_study_runs_again(
     cli: Cli, store: Store, tmp_path: Path, last: bool
 ) -> None:
     before = _lasting(store)
-    torn = store.path / "plan.json" if last else store.place_of(store.plan())
+    kept = store.place_of(store.plan())
+    torn = store.path / "plan.json" if last else kept
     torn.write_bytes(torn.read_bytes()[:-100])
     with pytest.raises(StoreError, match=f"{torn.name} is damaged; "):
         gc.garbage(store)
     told = cli("store", "verify", store.path)
     assert told.returncode == 3
     assert f"{torn.name}: a plan that is not as it was written" in told.stderr
-    again = f"STUDY.toml --out {store.path}` writes" if last else f"{store.path}` writes it again"
-    assert f"{torn} is damaged; `cclab run {again}" in told.stderr
+    again = f"cp {kept} {torn}` brings" if last else f"cclab run {store.path}` writes it again"
+    assert f"{torn} is damaged; `{again}" in told.stderr
     brought = transfer.bring(store.path, Store(tmp_path / "target"))
     assert (brought.plans, brought.whole) == ([torn.name], False)
-    assert Store(tmp_path / "target").damaged_plans() == []
+    assert Store(tmp_path / "target").read_plans()[1] == {}
     study = tmp_path / "two.toml"
     study.write_text(STUDY + '\n[trace]\nevents = ["ack", "drop"]\ncapture = ["bottleneck"]\n')
     cclab.run(study, out=store.path)

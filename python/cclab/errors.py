@@ -89,7 +89,6 @@ class DamagedPlanError(DamageError):
     """Plans in a results folder are not as they were written."""
 
     def __init__(self, folder: Path, plans: Mapping[Path, str]) -> None:
-        """The files of the plans in `folder`, each with what makes it whole again."""
+        """The files of the plans in `folder`, each with what is wrong with it and what mends it."""
         self.plans = tuple(plans)
-        lines = [f"{file} is damaged; {remedy}" for file, remedy in plans.items()]
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(f"{file} {problem}" for file, problem in plans.items()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cclab import shell
 from cclab.cli import options
 from cclab.cli.console import count, note, tell
 from cclab.errors import InputError
@@ -106,7 +107,7 @@ def local(
                 with _told(Scheduler(made.scheduler_address, certificate, key), place):
                     note(
                         f"{count(number, 'worker')}; from another terminal: "
-                        f"cclab run STUDY.toml --cluster {place}"
+                        f"cclab run STUDY.toml --cluster {shell.word(place)}"
                     )
                     signal.pause()
             finally:

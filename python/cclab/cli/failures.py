@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import shlex
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from cclab import shell
 from cclab.cli.console import complain, count, note
 from cclab.measure import expect
 
@@ -40,7 +40,7 @@ class Commands:
         length = _LEAST_ID
         while any(other.startswith(run.id[:length]) for other in others):
             length += 1
-        return shlex.join([*self._words, "--only", run.id[:length]])
+        return " ".join(map(shell.word, [*self._words, "--only", run.id[:length]]))
 
 
 def tell_unmet(measured: Results) -> None:

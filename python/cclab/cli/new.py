@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cclab import _core, shown, starts, whole
+from cclab import _core, shell, shown, starts, whole
 from cclab.cli.console import tell
 from cclab.errors import InputError
 
@@ -49,8 +49,8 @@ def variant(name: Name, language: Language, out: Out = None) -> None:
     study = folder / "study.toml"
     for file in texts:
         tell(str(folder / file))
-    tell(f"\nnext: cclab run {study}")
-    tell(f"      pytest {folder}")
+    tell(f"\nnext: cclab run {shell.word(study)}")
+    tell(f"      pytest {shell.word(folder)}")
 
 
 def _check(name: str, language: str) -> None:

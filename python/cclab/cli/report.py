@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cclab import report as reports
+from cclab import shell
 from cclab.cli import failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.errors import DamagedRunsError, InputError
@@ -88,7 +89,9 @@ def report(
     if not results.sound:
         raise InputError(f"{folder} holds none of its {planned}; run the study first")
     if results.absent:
-        note(f"{len(results.absent)} of {planned} missing; `cclab run` does them")
+        note(
+            f"{len(results.absent)} of {planned} missing; {shell.command('cclab', 'run', folder)} does them"
+        )
     measured = measure(store, plan)
     if figure:
         asked = figures.Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))

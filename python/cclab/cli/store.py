@@ -58,16 +58,26 @@ def ls(
 @app.command("verify")
 def verify(folder: Folder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
-    state_of = health.examine(_store(folder))
+    store = _store(folder)
+    state_of = health.examine(store)
     if json:
         print_json(state_of.document())
     else:
         tell(f"{count(state_of.sound, 'sound run')} in {folder}")
+    for run in state_of.torn:
+        for file in health.damaged_files(store, run):
+            note(f"{file}: torn: not as it was written")
+    for run in state_of.gone[:_MOST_NAMED]:
+        note(f"{store.file(run)}: gone: the index has rows of it")
+    if state_of.gone:
+        gone = len(state_of.gone)
+        were = "is missing that was" if gone == 1 else "are missing that were"
+        note(f"{count(gone, 'run')} {were} there")
     for names, state in (
-        (state_of.torn, "torn: not as it was written"),
         (state_of.foreign, "foreign: no run, or not the one that its name says"),
         (state_of.plans, "a plan that is not as it was written"),
         (state_of.derived, "not of these runs, or not as it was written"),
+        (state_of.strays, "no file, and nothing that a report has"),
     ):
         for name in names:
             note(f"{name}: {state}")

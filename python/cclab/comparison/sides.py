@@ -249,7 +249,8 @@ def _kind(a: str, b: str) -> Kind:
     if lone or any(name in backends() for name in both):
         raise InputError(
             f"{shown.quoted(a)} and {shown.quoted(b)}: either two backends "
-            f"({', '.join(backends())}), two variants (`cclab list variants`) or two kernels (`cclab kernel list`)"
+            f"({', '.join(backends())}), two variants "
+            "(`cclab list variants`) or two kernels (`cclab kernel list`)"
         )
     return "variants"
 

@@ -6,12 +6,13 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cclab import _core
+from cclab import _core, shell
 from cclab.errors import DamagedPlanError, RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
@@ -266,8 +267,7 @@ class Store:
         except disk.NotAFileError as error:
             raise self._damaged_plan(file) from error
         except FileNotFoundError:
-            why = "there is no plan.json in it" if self.path.is_dir() else "no such folder"
-            raise StoreError(f"{self.path} is not a results folder: {why}") from None
+            raise self._absent_plan(file) from None
         except OSError as error:
             if self.path.name == PLAN and self.path.is_file():
                 why = f"is a file in a results folder: name {self.path.parent}"
@@ -277,15 +277,17 @@ class Store:
             raise self._damaged_plan(file)
         return text
 
-    def damaged_plans(self) -> list[Path]:
-        """The files of the plans that are not as they were written."""
-        damaged = []
-        for file in self.plan_files():
+    def read_plans(self) -> tuple[dict[Path, Plan], dict[Path, DamagedPlanError]]:
+        """The plans by their files, that of the one last run first, and why the others are no
+        plans: each is read once. Raises `StoreError` if one cannot be read."""
+        plans, damaged = {}, {}
+        last = [self.path / PLAN] if self.plan_names() else []
+        for file in dict.fromkeys([*last, *self.plan_files()]):
             try:
-                self.plan_in(file)
-            except DamagedPlanError:
-                damaged.append(file)
-        return damaged
+                plans[file] = self.plan_in(file)
+            except DamagedPlanError as error:
+                damaged[file] = error
+        return plans, damaged
 
     def _told_plan(self, file: Path) -> tuple[bytes, Plan]:
         text = self.plan_text(file)
@@ -314,19 +316,58 @@ class Store:
             and plan.follows
         )
 
-    def _damaged_plan(self, file: Path) -> DamagedPlanError:
+    def _absent_plan(self, file: Path) -> StoreError:
         last = self.path / PLAN
-        again = f"`cclab run STUDY.toml --out {self.path}` writes it again"
-        if file == last:
-            return DamagedPlanError(self.path, {file: again})
+        if not self.path.is_dir():
+            return StoreError(f"{self.path} is not a results folder: no such folder")
+        if file == last and self.plan_names():
+            return DamagedPlanError(self.path, {file: f"is missing; {self._written_again()}"})
+        why = f"{self.path} is not a results folder: there is no {file.name} in it"
+        return StoreError(f"{why}; {self._written_again()}" if os.path.lexists(self.runs) else why)
+
+    def _damaged_plan(self, file: Path) -> DamagedPlanError:
+        if file == self.path / PLAN:
+            state = "is damaged"
+            if not self.plan_names() and self._is_consistent(file):
+                state = f"is vouched for by no plan in {self.plans}: there is none"
+            return DamagedPlanError(self.path, {file: f"{state}; {self._written_again()}"})
         with contextlib.suppress(StoreError):
             plan = self.plan()
             if file in (self.place_of(plan), self.place_of(plan.first)):
-                again = f"`cclab run {self.path}` writes it again"
-                return DamagedPlanError(self.path, {file: again})
-        again = f"run its study again with `--out {self.path}`"
-        delete = "or delete it: its runs are then needed by no plan"
-        return DamagedPlanError(self.path, {file: f"{again}, {delete}"})
+                again = shell.command("cclab", "run", self.path)
+                return DamagedPlanError(self.path, {file: f"is damaged; {again} writes it again"})
+        again = f"run its study again with `--out {shell.word(self.path)}`"
+        delete = f"or {shell.command('rm', file)}: its runs are then needed by no plan"
+        return DamagedPlanError(self.path, {file: f"is damaged; {again}, {delete}"})
+
+    def _is_consistent(self, file: Path) -> bool:
+        """Whether `file` is a plan whose runs have the names that they are to have."""
+        try:
+            text = disk.read(file)
+            plan = Plan.from_json(text.decode())
+        except (OSError, ValueError):
+            return False
+        return plan.to_json().encode() == text and plan.names_hold
+
+    def _written_again(self) -> str:
+        """What makes the plan last run whole again."""
+        last = self.path / PLAN
+        kept = self._kept_last()
+        # No copy goes where something else than a file stands.
+        if kept is None or (os.path.lexists(last) and not stat.S_ISREG(last.lstat().st_mode)):
+            command = shell.command("cclab", "run", "STUDY.toml", "--out", self.path)
+            return f"{command} writes it again"
+        return f"{shell.command('cp', kept, last)} brings back the plan last run"
+
+    def _kept_last(self) -> Path | None:
+        """The file among the plans run here that was written last, of those as they were
+        written: with each run of a plan its file is."""
+        written = {}
+        for file in (self.plans / name for name in self.plan_names()):
+            with contextlib.suppress(OSError):
+                if self.place_of_text(disk.read(file)) == file:
+                    written[file] = file.stat().st_mtime_ns
+        return max(written, key=lambda file: written[file], default=None)
 
     def check_version(self) -> None:
         """Raises `StoreError` if a cclab with another form of results folders wrote this one."""

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab import whole
+from cclab import shell, whole
 from cclab.errors import StoreError
 from cclab.plan import companions
 from cclab.store import disk
@@ -155,7 +155,7 @@ def _check_runs(store: Store) -> None:
     if not store.runs.exists():
         raise StoreError(
             f"{store.runs} is not there: bring it back, or run the study again with "
-            f"`--out {store.path}`"
+            f"`--out {shell.word(store.path)}`"
         )
 
 

@@ -6,18 +6,22 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core
-from cclab.errors import DamagedPlanError
+from cclab import _core, shell
+from cclab.errors import RunError, StoreError
 from cclab.store import made
 from cclab.store.folder import ENDING, INDEX, PLAN
-from cclab.store.gc import needed_by, plans_of
+from cclab.store.gc import needed_by
 from cclab.store.index import Index
+from cclab.store.index.file import runs_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from cclab.errors import DamagedPlanError
+    from cclab.plan import Plan
     from cclab.store.folder import Store
+    from cclab.store.trace import Trace
 
 
 @dataclass
@@ -30,18 +34,22 @@ class Health:
     """Runs whose file, or a capture that it lists, is not what its digest says."""
     foreign: list[str] = field(default_factory=list)
     """Files of another run than their name says, and what is no run's file."""
+    gone: list[str] = field(default_factory=list)
+    """Runs that a plan needs and the index has rows of, and that are not there any more."""
     plans: list[str] = field(default_factory=list)
     """Plans that are not what they are named by, and the last one run if it is not kept."""
     derived: list[str] = field(default_factory=list)
     """The index, if it is not of these runs, and files of the report that are not as they were
     written; they can be made again."""
+    strays: list[str] = field(default_factory=list)
+    """What is in the folder of the report and is no file that can be read."""
     remedies: list[str] = field(default_factory=list)
     """What makes the folder whole again, in the order in which it is to be done."""
 
     @property
     def whole(self) -> bool:
         """Whether nothing is damaged but what can be made again without running anything."""
-        return not (self.torn or self.foreign or self.plans)
+        return not (self.torn or self.foreign or self.gone or self.plans)
 
     def document(self) -> dict[str, Any]:
         """As `cclab store verify --json` prints it."""
@@ -51,8 +59,10 @@ class Health:
             "sound": self.sound,
             "torn": self.torn,
             "foreign": self.foreign,
+            "gone": self.gone,
             "plans": self.plans,
             "derived": self.derived,
+            "strays": self.strays,
             "remedies": self.remedies,
         }
 
@@ -80,46 +90,83 @@ def examine(store: Store) -> Health:
             digests[run] = said.sha256
     health.foreign += [name for name in store.names() if not name.endswith(ENDING)]
     health.foreign.sort()
-    damaged = store.damaged_plans()
+    plans, damaged = store.read_plans()
     health.plans = [file.name for file in damaged]
+    health.gone = _gone(store, plans, damaged)
     index = Index(store).differing(digests)
     report = made.differing(store.report)
     health.derived = [*index, *(f"{store.report.name}/{name}" for name in report)]
-    health.remedies = list(_remedies(store, health, damaged))
+    health.strays = [f"{store.report.name}/{name}" for name in made.strays(store.report)]
+    health.remedies = list(_remedies(store, health, plans, damaged))
     return health
 
 
-def _remedies(store: Store, health: Health, damaged: list[Path]) -> Iterator[str]:
+def damaged_files(store: Store, run: str) -> list[Path]:
+    """What of `run`, which is torn, is not as it was written: its file, or captures beside it."""
+    file, trace = store.file(run), store.trace(run)
+    if store.told([run], whole=True).get(run) is None:
+        return [file]
+    try:
+        captures = [trace.captures / name for name in trace.listed_captures()]
+    except (RunError, StoreError):
+        return [file]
+    return [capture for capture in captures if not _is_as_written(trace, capture)] or [file]
+
+
+def _is_as_written(trace: Trace, capture: Path) -> bool:
+    try:
+        return trace.is_as_written(capture.name)
+    except RunError:
+        return False
+
+
+def _gone(
+    store: Store, plans: Mapping[Path, Plan], damaged: Mapping[Path, DamagedPlanError]
+) -> list[str]:
+    """The runs that the index knows and that are not there, unless no plan needs them."""
+    gone = runs_in(store.path / INDEX) - store.ids()
+    if gone and not damaged:
+        gone &= set().union(*(needed_by(plan.longest) for plan in plans.values()))
+    return sorted(gone)
+
+
+def _remedies(
+    store: Store,
+    health: Health,
+    plans: Mapping[Path, Plan],
+    damaged: Mapping[Path, DamagedPlanError],
+) -> Iterator[str]:
     """What mends what `health` names; nothing else is known of runs as long as a plan is
     `damaged`."""
-    for file in damaged:
-        try:
-            store.plan_in(file)
-        except DamagedPlanError as error:
-            yield str(error)
-    bad = {*health.torn, *health.foreign}
+    yield from map(str, damaged.values())
+    bad = {*health.torn, *health.foreign, *health.gone}
     if bad and damaged:
-        yield f"`cclab store verify {store.path}` then says what mends the runs"
+        verify = shell.command("cclab", "store", "verify", store.path)
+        yield f"{verify} then says what mends the runs"
     elif bad:
-        left = bad
-        for file, plan in plans_of(store).items():
-            mine = left & needed_by(plan.longest)
-            left = left - mine
-            if mine and file.name == PLAN:
-                yield f"`cclab run {store.path}` does {_runs(mine)} again"
-            elif mine:
-                again = f"`cclab run STUDY.toml --out {store.path}` does {_runs(mine)} again"
+        for file, plan in plans.items():
+            of_plan = bad & needed_by(plan.longest)
+            bad -= of_plan
+            if of_plan and file.name == PLAN:
+                command = shell.command("cclab", "run", store.path)
+                yield f"{command} does {_count(of_plan, 'run')} again"
+            elif of_plan:
+                command = shell.command("cclab", "run", "STUDY.toml", "--out", store.path)
+                again = f"{command} does {_count(of_plan, 'run')} again"
                 yield f"{again}, with the study {plan.name} as it was for {file}"
-        if left:
-            yield f"`cclab store gc {store.path}` removes {_runs(left)} that no plan needs"
+        if bad:
+            command = shell.command("cclab", "store", "gc", store.path)
+            yield f"{command} removes {_count(bad, 'file')} that no plan needs"
+    for name in health.strays:
+        yield f"{shell.command('rm', store.path / name)} removes what is no file of the report"
     if any(name == INDEX for name in health.derived):
-        yield f"`cclab store gc {store.path}` makes the index again"
+        yield f"{shell.command('cclab', 'store', 'gc', store.path)} makes the index again"
     if any(name != INDEX for name in health.derived):
-        yield f"`cclab report {store.path}` makes the report again"
+        yield f"{shell.command('cclab', 'report', store.path)} makes the report again"
 
 
-def _runs(names: set[str]) -> str:
-    return f"{len(names)} file{'' if len(names) == 1 else 's'}"
+def _count(names: set[str], noun: str) -> str:
+    return f"{len(names)} {noun}{'' if len(names) == 1 else 's'}"
 
 
 def is_of(run: str, asked: str) -> bool:

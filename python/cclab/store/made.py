@@ -39,6 +39,23 @@ def differing(out: Path) -> list[str]:
     return [name for name, digest in stamp[1].items() if _digest(out / name) != digest]
 
 
+def strays(out: Path) -> list[str]:
+    """What is in `out`, no file and no folder, and was never written there: pipes, devices, links.
+    A file may be a figure that was asked for by itself, of which nothing tells."""
+    if out.is_symlink() or not out.is_dir():
+        return []
+    stamp = _read(out)
+    written = {FILE} if stamp is None else {FILE, *stamp[1]}
+    with os.scandir(out) as entries:
+        return sorted(
+            entry.name
+            for entry in entries
+            if entry.name not in written
+            and not entry.is_file(follow_symlinks=False)
+            and not entry.is_dir(follow_symlinks=False)
+        )
+
+
 def text(made_of: str, files: Mapping[str, bytes]) -> bytes:
     """The content of `FILE` for `files` that were made of what has the hash `made_of`."""
     return _text(made_of, {name: _sha256(content) for name, content in files.items()})

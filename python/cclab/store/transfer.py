@@ -109,14 +109,12 @@ def bring(source: Path, store: Store, max_decompressed: int | None = None) -> Mo
     """
     with _opened(source, max_decompressed) as opened:
         opened.check_version()
-        torn = opened.damaged_plans()
-        sound = [file for file in opened.plan_files() if file not in torn]
-        plans = {file: opened.plan_in(file) for file in sound}
+        plans, damaged = opened.read_plans()
         if not plans:
             raise InputError(f"{source} is not a results folder: there is no plan in it")
         kept = [(plan, _is_passing(opened, plan)) for plan in plans.values()]
         done = _merged(opened, opened.ids(), kept, store)
-        return replace(done, plans=[file.name for file in torn])
+        return replace(done, plans=[file.name for file in damaged])
 
 
 def _copied(store: Store, runs: set[str], target: Store) -> Moved:

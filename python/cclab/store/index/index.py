@@ -50,6 +50,7 @@ class Index:
         current = self._current()
         if current is not None:
             return current
+        heard = _once(heard)
         try:
             self._write(heard)
         except StoreError:  # it can only be read, or its disk is full
@@ -192,3 +193,14 @@ class Index:
             for place, plan in planned.planned(self.store).items()
         ]
         return rows, planned.contents(self.store)
+
+
+def _once(heard: Listener | None) -> Listener | None:
+    """`heard`, which hears the first time alone: what could not be written is made once more."""
+    waiting = [heard] if heard is not None else []
+
+    def hear(runs: int) -> None:
+        while waiting:
+            waiting.pop()(runs)
+
+    return hear
