@@ -22,11 +22,11 @@ ORACLES_FLAGS ?=
 # LOCK_FLAGS=--upgrade takes the newest versions; without it those stay that still fit.
 LOCK_FLAGS ?=
 UV := uv==0.13.9
-PIP_AUDIT := pip-audit>=2.7,<3
+PIP_AUDIT := pip-audit==2.10.1
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
-AUDIT := .venv/audit
+AUDIT := .venv/$(subst ==,-,$(PIP_AUDIT))
 MODULE := python/cclab/_core.abi3.so
 AGENT := python/cclab/bin/cclab-agent
 JAVASCRIPT := tests/javascript/node_modules/.tools
@@ -43,6 +43,8 @@ $(BIN)/cclab kernel build
 @echo "== kernel 6.1"
 $(BIN)/cclab kernel build --name 6.1
 endef
+# A program of cargo's, such as cargo-fuzz@0.13.2, in this version and no other.
+CARGO_PROGRAM = @cargo install --list | grep -qxF '$(subst @, v,$(1)):' || cargo install --locked $(1)
 # What is tested a second time on the kernel that is not the default.
 KERNEL_TESTS := $(addprefix tests/test_,linux_truth.py linux_determinism.py linux_coverage.py \
 	wire.py wire_hosts.py wire_programs.py break_out.py)
@@ -78,6 +80,10 @@ demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page 
 	@echo "figures:  demo/report/*.svg"
 	@echo "captures: demo/captures/*/*.pcapng, for Wireshark and tcptrace, such as"
 	@find demo/captures -name '*.pcapng' | sort | sed -n '1s/^/          /p'
+	@echo
+	@echo "next:     $(BIN)/cclab explain examples/quickstart.toml, what is expected and why"
+	@echo "          $(BIN)/cclab query demo 'cc == \"cubic\"' --columns run,goodput_bps,jain"
+	@echo "          $(BIN)/cclab new variant mine --language python, a congestion control of your own with its study"
 
 .PHONY: test
 test: lint test-rust test-python ## Check everything: lint, the Rust tests, the Python tests
@@ -167,7 +173,7 @@ lock: .venv/.tools ## Write the versions and digests of Python packages anew: re
 
 .PHONY: audit
 audit: .venv/.tools ## Known weaknesses of all packages that are locked: asks databases over the network
-	@command -v cargo-deny >/dev/null || cargo install cargo-deny --locked
+	$(call CARGO_PROGRAM,cargo-deny@0.20.2)
 	cargo deny --locked check
 	cargo deny --locked --manifest-path fuzz/Cargo.toml check
 	@[ -x $(AUDIT)/bin/pip-audit ] || { $(BIN)/python -m venv $(AUDIT) && \
@@ -232,7 +238,7 @@ fuzz: ## Fuzz studies, variants, TCP, simulations and every layer of captures, F
 		echo "fuzzing needs a nightly Rust; please run: rustup toolchain install nightly" >&2; \
 		exit 1; }
 	@tests/install-packages.sh g++:g++
-	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+	$(call CARGO_PROGRAM,cargo-fuzz@0.13.2)
 	@mkdir -p fuzz/corpus/study
 	@for study in examples/*.toml studies/*/study.toml; do \
 		[ ! -f "$$study" ] || cp "$$study" "fuzz/corpus/study/$${study//\//-}"; done
@@ -247,7 +253,7 @@ fuzz: ## Fuzz studies, variants, TCP, simulations and every layer of captures, F
 
 .PHONY: mutants
 mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANTS_SHARD=k/n, 0/1: all)
-	@command -v cargo-mutants >/dev/null || cargo install cargo-mutants --locked
+	$(call CARGO_PROGRAM,cargo-mutants@27.1.0)
 	@for crate in cc qdisc; do \
 		out=$(TARGET)/mutants/$$crate; mkdir -p "$$out"; \
 		echo "== mutants of cclab-$$crate, part $(MUTANTS_SHARD)"; \
@@ -289,7 +295,8 @@ $(PROFILES:%=.venv/.core-%): .venv/.core-%: .venv/.tools pyproject.toml $(RUST_S
 		$(or $(wildcard $(MODULE)),missing)
 	@echo "== maturin develop, $*"
 	@rm -f .venv/.core-*
-	$(BIN)/maturin develop --locked --profile $* --extras dev --features extension-module \
+	@# pip, which maturin calls, tells of each package that it is there already.
+	PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --locked --profile $* --extras dev --features extension-module \
 		$(if $(filter-out release,$*),--features as-tested)
 	@touch $@
 

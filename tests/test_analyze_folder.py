@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -132,6 +133,9 @@ def test_without_out_the_folder_is_named_after_the_capture(
     assert "written: bottleneck.pcapng.analysis/index.html" in done.stderr
     assert "--out DIR chooses another folder" in done.stderr
     assert (tmp_path / "bottleneck.pcapng.analysis" / "a2b_tsg.xpl").exists()
+    shutil.copy(capture, tmp_path / "at the sender.pcapng")
+    assert cli("analyze", "at the sender.pcapng", "--xplot").returncode == DONE
+    assert (tmp_path / "at the sender.pcapng.analysis").is_dir()
 
 
 def test_what_was_left_out_is_said(

@@ -326,15 +326,29 @@ def test_connections_that_would_not_fit_into_memory_are_refused(tmp_path: Path) 
     assert 5_000 < _core.analyze_memory(1) < 50_000
 
 
+@pytest.mark.parametrize(
+    ("root", "group_of_process", "file", "unbounded"),
+    [
+        ("", "0::/a/b\n", "memory.max", "max"),
+        ("memory", "9:cpu,cpuacct:/c\n8:memory:/a/b\n", "memory.limit_in_bytes", str(2**63 - 4096)),
+        ("memory", "8:hugetlb,memory:/a/b\n0::/\n", "memory.limit_in_bytes", str(2**63 - 4096)),
+    ],
+)
 def test_a_control_group_or_a_limit_bounds_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    root: str,
+    group_of_process: str,
+    file: str,
+    unbounded: str,
 ) -> None:
+    """Of version 2, of version 1, and where a system has both."""
     whole = machine.memory()
-    group = tmp_path / "a" / "b"
+    group = tmp_path / root / "a" / "b"
     group.mkdir(parents=True)
-    (tmp_path / "of-process").write_text("0::/a/b\n")
-    (group / "memory.max").write_text("max\n")
-    (group.parent / "memory.max").write_text("12345678\n")
+    (tmp_path / "of-process").write_text(group_of_process)
+    (group / file).write_text(f"{unbounded}\n")
+    (group.parent / file).write_text("12345678\n")
     monkeypatch.setattr(machine, "_CGROUP", tmp_path)
     monkeypatch.setattr(machine, "_OF_PROCESS", tmp_path / "of-process")
     assert machine.memory() == 12345678 < whole

@@ -191,7 +191,7 @@ def test_a_policy_that_is_saved_is_a_variant(
     weights[0, -2] = -5.0  # the latest latency ratio less 1
     save_policy(alone.parent / "policy.py", [(weights, [1.5])], history=history, action=action)
     alone.write_text(ALONE.replace('cc = "cubic"', 'cc = "./policy.py:Policy"'))
-    (row,) = cclab.run(alone).flows.to_dicts()
+    (row,) = cclab.run(alone, out=alone.parent / "store").flows.to_dicts()
     alone.write_text(ALONE)
     env = FlowEnv(alone, action=action, history=history)
     taught = rollout(env, lambda seen: (weights @ seen + 1.5).astype(np.float32), seed=1)

@@ -108,12 +108,23 @@ def test_every_cargo_of_the_makefile_keeps_to_the_locked_versions() -> None:
     assert text.index("fetch --locked --manifest-path fuzz/Cargo.toml") < text.index("fuzz run")
 
 
+def test_every_program_that_the_makefile_brings_has_one_version() -> None:
+    text = (ROOT / "Makefile").read_text()
+    brought = re.findall(r"\b(?:cargo-(?:deny|fuzz|mutants)|uv|pip-audit)[@=<>~!].*", text)
+    exact = r"\S+?(@|==)\d+\.\d+\.\d+"
+    assert len(brought) >= 5
+    assert [one for one in brought if not re.match(exact + r"(\)| v|$|,)", one)] == []
+    assert not re.search(r"cargo install (?!--list)(?!--locked \$\(1\))", text)
+
+
 def locked() -> dict[str, list[tuple[str, str]]]:
     """The versions of each package in requirements.lock, with the lines that are of them."""
     found: dict[str, list[tuple[str, str]]] = {}
     for block in re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text()):
         if not block.startswith("#"):
-            name, version = re.match(r"([\w.-]+)==([^\s;]+)", block).groups()  # type: ignore[union-attr]
+            pinned = re.match(r"([\w.-]+)==([^\s;]+)", block)
+            assert pinned is not None, f"no package with its version: {block}"
+            name, version = pinned.groups()
             found.setdefault(canonicalize_name(name), []).append((version, block))
     return found
 

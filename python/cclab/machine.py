@@ -11,6 +11,8 @@ MOST_JOBS = 4096
 """Runs at a time: each has a thread, and some have processes and memory of their own."""
 
 _CGROUP = Path("/sys/fs/cgroup")
+_MEMORY_OF_V1 = "memory"
+"""The controller of version 1 that bounds memory, and the folder where it usually is."""
 _OF_PROCESS = Path("/proc/self/cgroup")
 
 
@@ -25,17 +27,23 @@ def memory() -> int:
 
 
 def _of_groups() -> list[int]:
-    """The bounds of the control group and of those that it is in (cgroup v2)."""
+    """The bounds of the control groups and of those that they are in, of versions 1 and 2."""
     found = []
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         for line in _OF_PROCESS.read_text().splitlines():
-            if line.startswith("0::"):
-                group = _CGROUP / line.removeprefix("0::").lstrip("/")
-                found = [_bound(place) for place in (group, *group.parents)]
+            _, controllers, path = line.split(":", 2)
+            if not controllers:
+                root, bound = _CGROUP, "memory.max"
+            elif _MEMORY_OF_V1 in controllers.split(","):
+                root, bound = _CGROUP / _MEMORY_OF_V1, "memory.limit_in_bytes"
+            else:
+                continue
+            group = root / path.lstrip("/")
+            found += [_bound(place / bound) for place in (group, *group.parents)]
     return [bound for bound in found if bound is not None]
 
 
-def _bound(group: Path) -> int | None:
+def _bound(file: Path) -> int | None:
     with contextlib.suppress(OSError, ValueError):
-        return int((group / "memory.max").read_text())
+        return int(file.read_text())
     return None

@@ -104,7 +104,8 @@ def files(
                 else:
                     work.replace(path)
                     if not done:
-                        # Old and new files are no whole: what says that they are stays away.
+                        # What vouches for the files is moved aside, and must not come back: some
+                        # of them are new now, and others old.
                         returning.pop_all()
                         for old_file in aside:
                             undone.callback(old_file.unlink, missing_ok=True)

@@ -189,7 +189,7 @@ def _written(
 ) -> Capture:
     """Analyses `file`, writes all of it, and says where."""
     name = _name(file)
-    folder = out or Path(f"{name.replace(' ', '-')}.analysis")
+    folder = out or Path(f"{'standard-input' if str(file) == '-' else name}.analysis")
     with folders.folder(folder) as place, Display(_doing(file)):
         capture = bounds.analyze(file, series=place)
         folders.fill(place, capture, name, connections, formats)

@@ -89,9 +89,8 @@ def report(
     if not results.sound:
         raise InputError(f"{folder} holds none of its {planned}; run the study first")
     if results.absent:
-        note(
-            f"{len(results.absent)} of {planned} missing; {shell.command('cclab', 'run', folder)} does them"
-        )
+        again = shell.command("cclab", "run", folder)
+        note(f"{len(results.absent)} of {planned} missing; {again} does them")
     measured = measure(store, plan)
     if figure:
         asked = figures.Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))

@@ -13,8 +13,8 @@ from cclab import _core
 if TYPE_CHECKING:
     from cclab.documents.scenario import Scenario
 
-_DIGITS = 20
-"""Of a run's id."""
+DIGITS = 20
+"""Hexadecimal ones of the hash that a run is named by, and a plan."""
 
 
 class Run(msgspec.Struct, frozen=True, gc=False):
@@ -69,7 +69,7 @@ class Runs(Sequence[Run]):
     @classmethod
     def of(cls, scenario: Scenario, backend: str, version: str, first: int, ids: str) -> Runs:
         """Those with `ids`, one behind the other, and the seeds from `first` on."""
-        seeds = range(first, first + len(ids) // _DIGITS)
+        seeds = range(first, first + len(ids) // DIGITS)
         return cls(scenario, backend, version, seeds, ids)
 
     @classmethod
@@ -83,7 +83,7 @@ class Runs(Sequence[Run]):
     def ids(self) -> list[str]:
         """The id of each."""
         ids = self._ids
-        return [ids[at : at + _DIGITS] for at in range(0, len(self) * _DIGITS, _DIGITS)]
+        return [ids[at : at + DIGITS] for at in range(0, len(self) * DIGITS, DIGITS)]
 
     def __len__(self) -> int:
         """How many there are."""
@@ -116,6 +116,6 @@ class Runs(Sequence[Run]):
         return f"Runs({self[0]!r}, … {len(self)} in all)" if self else "Runs()"
 
     def _at(self, place: int) -> Run:
-        at = place * _DIGITS
-        name = self._ids[at : at + _DIGITS]
+        at = place * DIGITS
+        name = self._ids[at : at + DIGITS]
         return Run(name, self._seeds[place], self.backend, self.version, self.scenario)

@@ -16,6 +16,7 @@ from cclab import _core, shell
 from cclab.errors import DamagedPlanError, RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
+from cclab.plan.runs import DIGITS
 from cclab.store import disk
 
 if TYPE_CHECKING:
@@ -42,9 +43,6 @@ INDEX = "index.sqlite"
 
 ENDING = ".zip"
 """What the name of a run's file has behind the run's id."""
-
-DIGITS = 20
-"""Of the hash that a plan is named by, as of those that runs are."""
 
 CHECKED = 1000
 """Runs of which every byte is read by whoever only wants to read what they measured."""
