@@ -33,6 +33,12 @@ pub fn batch(program: &str, lines: &[String], step: &str) -> Step<()> {
     })
 }
 
+/// A program or its arguments as a shell takes them.
+pub fn as_typed(words: &[String]) -> String {
+    // No argument of a process has a zero byte, which alone cannot be quoted.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
 /// Runs `iptables` with `arguments`; the variant that needs xtables alone, if it is there.
 pub fn iptables(arguments: &[String], step: &str) -> Step<()> {
     let mut missing = None;
@@ -40,7 +46,7 @@ pub fn iptables(arguments: &[String], step: &str) -> Step<()> {
         match execute(program, arguments, "", step) {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(output)) => {
-                let line = arguments.join(" ");
+                let line = as_typed(arguments);
                 let problem = format!("`{program} {line}` failed: {}", output.trim());
                 return Err(failure(step, problem));
             }
@@ -83,4 +89,17 @@ fn execute<S: AsRef<std::ffi::OsStr>>(
         output = done.status.to_string();
     }
     Ok(Err(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_told_as_a_shell_takes_it() {
+        let words = ["iperf3", "-c", "10.0.0.2", "a b", "it's", "$(x)", ""].map(str::to_owned);
+        let typed = as_typed(&words);
+        assert_eq!(shlex::split(&typed).expect("words"), words);
+        assert!(typed.starts_with("iperf3 -c 10.0.0.2 'a b' "), "{typed}");
+    }
 }

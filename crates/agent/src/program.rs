@@ -15,7 +15,7 @@ use cclab_units::Time;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 
-use crate::command::PATH;
+use crate::command::{PATH, as_typed};
 use crate::diag::{self, Connections};
 use crate::failure::{During, Step, failure};
 use crate::namespaces::Namespaces;
@@ -307,7 +307,7 @@ impl Program {
                 unreachable!("a bulk flow is not a program")
             };
             let words = process.last_words();
-            let problem = format!("`{}` ended with {status}:\n{words}", client.join(" "));
+            let problem = format!("`{}` ended with {status}:\n{words}", as_typed(client));
             return Err(failure(step, problem));
         }
         Ok(())

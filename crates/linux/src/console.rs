@@ -5,12 +5,17 @@ use std::collections::VecDeque;
 use cclab_testbed::records::Failure;
 use cclab_units::Time;
 
+use crate::RunError;
+
 /// Lines that are kept for a message.
 const LINES: usize = 25;
 /// The longest part of a line that is kept.
 const WIDTH: usize = 300;
 /// Functions of the kernel that are kept: those of the first fault.
 const FUNCTIONS: usize = 64;
+
+/// What a kernel says that has no memory left, whomever it then ends.
+const OUT_OF_MEMORY: &str = "Out of memory";
 
 /// Everything heard so far, as far as it matters.
 #[derive(Debug, Default)]
@@ -23,6 +28,8 @@ pub struct Console {
     pub failure: Option<Failure>,
     /// The functions that the kernel names as it fails, from where it was on.
     pub functions: Vec<String>,
+    /// What the kernel says first of memory that it has no more of.
+    pub out_of_memory: Option<String>,
     last: VecDeque<String>,
 }
 
@@ -58,6 +65,12 @@ impl Console {
                 problem: line.to_owned(),
             });
         }
+        // "Out of memory: Killed process 71 (iperf3) ...", and in a panic.
+        if self.out_of_memory.is_none()
+            && let Some(at) = line.find(OUT_OF_MEMORY)
+        {
+            self.out_of_memory = Some(line[at..].chars().take(WIDTH).collect());
+        }
         let room = FUNCTIONS.saturating_sub(self.functions.len());
         self.functions.extend(functions(line).take(room));
         if !line.is_empty() {
@@ -67,6 +80,17 @@ impl Console {
             self.last.push_back(line.chars().take(WIDTH).collect());
         }
         false
+    }
+
+    /// The error of `what`, if its kernel had no memory left: what failed then, failed for that.
+    pub fn without_memory(&self, what: &str) -> Option<RunError> {
+        self.out_of_memory
+            .clone()
+            .map(|told| RunError::OutOfMemory {
+                what: what.to_owned(),
+                at: self.at,
+                told,
+            })
     }
 
     /// The last lines that were not about progress.
@@ -109,6 +133,18 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_without_memory_is_told_from_one_that_fails() {
+        let mut console = Console::default();
+        console.take("[    4.1] Out of memory: Killed process 71 (iperf3) total-vm:900kB");
+        console.take("Kernel panic - not syncing: Out of memory and no killable processes...");
+        let told = console.out_of_memory.as_deref();
+        assert_eq!(
+            told,
+            Some("Out of memory: Killed process 71 (iperf3) total-vm:900kB")
+        );
+    }
+
+    #[test]
     fn a_kernel_that_fails_names_functions() {
         let mut console = Console::default();
         console.take("RIP: 0033:oops_avoid.isra.0+0x1f/0x30");
@@ -118,5 +154,6 @@ mod tests {
         console.take("Booting kernel: `99' invalid for parameter `tcp_foo_ab.shift'");
         assert!(console.failure.is_some());
         assert_eq!(console.functions, ["oops_avoid", "do_idle"]);
+        assert_eq!(console.out_of_memory, None);
     }
 }

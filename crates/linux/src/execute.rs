@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::console::Console;
 use crate::guest::{self, Guest};
 use crate::kernels::{Kernel, machines};
+use crate::memory;
 use crate::process::{self, Ended, Limits};
 use crate::processor::Pinned;
 use crate::wire::{self, Part, Start, Wire};
@@ -322,6 +323,10 @@ fn check(raw: &Path, console: Console, what: String, status: &str) -> Result<(),
         .ok()
         .and_then(|text| serde_json::from_slice::<Outcome>(&text).ok());
     let told: Option<Failure> = outcome.as_ref().and_then(|outcome| outcome.failure.clone());
+    let good = outcome.is_some() && told.is_none() && console.done;
+    if !good && let Some(error) = console.without_memory(&what) {
+        return Err(error);
+    }
     match told.or(console.failure.clone()) {
         Some(failure) => Err(RunError::Failed { what, failure }),
         None if outcome.is_some() && console.done => Ok(()),
@@ -339,13 +344,15 @@ fn check(raw: &Path, console: Console, what: String, status: &str) -> Result<(),
 /// host gives only what is touched.
 fn memory_mb(scenario: &Scenario, orders: &Orders) -> u64 {
     // Send and receive buffers at their default limits, with the kernel's overhead.
-    let flows = 32 * orders.flows.len() as u64;
+    let flows = memory::FLOW_MB * orders.flows.len() as u64;
     let queue = match scenario.network.bottleneck.queue.limit {
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => packets.saturating_mul(1514),
     };
     // A packet of 1514 bytes takes some 2300 of memory; what lies on wires comes on top.
     let queued = queue.saturating_mul(4) / MIB;
-    let captures = 320 * orders.captures.len() as u64;
-    (448 + flows + captures).saturating_add(queued).min(8192)
+    let captures = memory::CAPTURE_MB * orders.captures.len() as u64;
+    (memory::OWN_MB + flows + captures)
+        .saturating_add(queued)
+        .min(memory::MOST_MB)
 }

@@ -9,6 +9,7 @@ mod console;
 mod execute;
 mod guest;
 mod kernels;
+mod memory;
 mod process;
 mod processor;
 mod wire;
@@ -64,6 +65,24 @@ pub enum RunError {
         fault: Fault,
         /// The last lines it printed.
         console: String,
+    },
+    /// A guest's kernel had no memory left.
+    #[error(
+        "{what} ran out of memory at {at} ({told}). A guest has {own} MB, {flow} MB for each flow, \
+         {capture} MB for each capture and four times the queue, {most} MB at most: have programs \
+         need less, flows be fewer, or queues smaller",
+        own = memory::OWN_MB,
+        flow = memory::FLOW_MB,
+        capture = memory::CAPTURE_MB,
+        most = memory::MOST_MB
+    )]
+    OutOfMemory {
+        /// Which.
+        what: String,
+        /// When.
+        at: Time,
+        /// What the kernel says of it.
+        told: String,
     },
     /// Time stood still.
     #[error(

@@ -218,6 +218,9 @@ impl Watched {
 impl Ended {
     /// It ended though it should not have.
     pub fn died(&self) -> RunError {
+        if let Some(error) = self.console.without_memory(&self.what) {
+            return error;
+        }
         match self.console.failure.clone() {
             Some(failure) => RunError::Failed {
                 what: self.what.clone(),
