@@ -27,6 +27,7 @@ from cclab.plan import Plan, Run
 from cclab.plan.runs import Runs
 from cclab.plan.study import Study
 from cclab.store import Store, expansion, transfer
+from conftest import ROOT
 from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
@@ -324,6 +325,16 @@ def test_connections_that_would_not_fit_into_memory_are_refused(tmp_path: Path) 
     with pytest.raises(InputError, match=f"GB of memory.*at most {most}"):
         cclab.analyze(file, max_connections=most + 1)
     assert 5_000 < _core.analyze_memory(1) < 50_000
+
+
+def test_what_may_be_decompressed_is_told_as_it_is() -> None:
+    """Captures and the files of runs have one bound."""
+    times = f"{_core.most_of_file(10**12) // 10**12} times"
+    least = f"{_core.most_of_file(0) >> 20} MiB"
+    for file in ("docs/analyze.md", "docs/store.md", "crates/trace/src/captured/fault.rs"):
+        text = (ROOT / file).read_text()
+        assert times in text, file
+        assert least in text, file
 
 
 @pytest.mark.parametrize(

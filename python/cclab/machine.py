@@ -28,19 +28,19 @@ def memory() -> int:
 
 def _of_groups() -> list[int]:
     """The bounds of the control groups and of those that they are in, of versions 1 and 2."""
-    found = []
+    bounds: list[int | None] = []
     with contextlib.suppress(OSError, ValueError):
         for line in _OF_PROCESS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
             if not controllers:
-                root, bound = _CGROUP, "memory.max"
+                root, file = _CGROUP, "memory.max"
             elif _MEMORY_OF_V1 in controllers.split(","):
-                root, bound = _CGROUP / _MEMORY_OF_V1, "memory.limit_in_bytes"
+                root, file = _CGROUP / _MEMORY_OF_V1, "memory.limit_in_bytes"
             else:
                 continue
             group = root / path.lstrip("/")
-            found += [_bound(place / bound) for place in (group, *group.parents)]
-    return [bound for bound in found if bound is not None]
+            bounds += [_bound(place / file) for place in (group, *group.parents)]
+    return [bound for bound in bounds if bound is not None]
 
 
 def _bound(file: Path) -> int | None:

@@ -68,7 +68,7 @@ def lines(text: str) -> str:
 
 def document(text: str) -> str:
     """As `lines`, of the text of a whole document (HTML, SVG, CSV), whose tabs stay, too."""
-    return _UNSAFE_IN_DOCUMENT.sub(lambda found: line(found[0]), text)
+    return _UNSAFE_IN_DOCUMENT.sub(lambda match: line(match[0]), text)
 
 
 def text_of(argument: str) -> str:
@@ -97,14 +97,14 @@ def json_text(
     text = _IN_JSON.sub(_escaped_in_json, text)
     if not ascii_only:
         return text
-    return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+    return re.sub(r"[^\x00-\x7f]", lambda match: json.dumps(match[0])[1:-1], text)
 
 
-def _escaped_in_json(found: re.Match[str]) -> str:
+def _escaped_in_json(match: re.Match[str]) -> str:
     """What JSON can hold stays what it is; a byte of a name is told as `line` does."""
     return "".join(
         json.dumps(line(part))[1:-1] if "\ud800" <= part <= "\udfff" else json.dumps(part)[1:-1]
-        for part in re.findall(r"[\ud800-\udfff]+|[^\ud800-\udfff]", found[0])
+        for part in re.findall(r"[\ud800-\udfff]+|[^\ud800-\udfff]", match[0])
     )
 
 

@@ -250,7 +250,7 @@ def _entries(folder: Path, besides: str = "") -> dict[str, tuple[int, int, int]]
         return None
     except NotADirectoryError:
         raise InputError(f"{folder} is no folder") from None
-    return {name: (one.st_ino, one.st_mtime_ns, one.st_size) for name, one in stats.items()}
+    return {name: (state.st_ino, state.st_mtime_ns, state.st_size) for name, state in stats.items()}
 
 
 def _make(inner: Path, folder: Path, undone: contextlib.ExitStack) -> None:

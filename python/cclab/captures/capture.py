@@ -254,7 +254,7 @@ def analyze(
     idle longest are not shown. `interval` is one in seconds since the first packet:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
     need be, go the tables `segments`, `sacks` and `datagrams`. `max_decompressed` is what a
-    compressed file may become, in bytes (if None, 200 times its size, and at least 256 MiB).
+    compressed file may become, in bytes (if None, what docs/analyze.md says is plausible).
     Raises `CaptureError` if the file is no capture or cannot be read, and `StoreError` or
     `RunError` if `series` cannot be written; what cannot be read of one that is begun is among its
     `problems`. Raises `DamageError` if it is that of a run in a results folder and not as it was

@@ -73,21 +73,21 @@ def examine(store: Store) -> Health:
     health = Health()
     runs = sorted(store.ids())
     states = store.states(runs, contents=True)
-    told = store.told(runs, whole=False)
+    of_files = store.told(runs, whole=False)
     digests = {}
     for run, state in zip(runs, states, strict=True):
-        said = told.get(run)
+        of_file = of_files.get(run)
         if state == "absent":
             continue  # it went meanwhile
         if state == "foreign":
             health.foreign.append(run)
-        elif state == "damaged" or said is None:
+        elif state == "damaged" or of_file is None:
             health.torn.append(run)
-        elif not is_of(run, said.asked):
+        elif not is_of(run, of_file.asked):
             health.foreign.append(run)
         else:
             health.sound += 1
-            digests[run] = said.sha256
+            digests[run] = of_file.sha256
     health.foreign += [name for name in store.names() if not name.endswith(ENDING)]
     health.foreign.sort()
     plans, damaged = store.read_plans()

@@ -142,8 +142,8 @@ def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], targe
     new, refused = 0, []
     with target.writer() as writer:
         # None is of this folder before it is known that its own is sound.
-        mine = target.plan() if os.path.lexists(target.path / PLAN) else None
-        last = [] if mine is None else [(mine, _is_passing(target, mine))]
+        own = target.plan() if os.path.lexists(target.path / PLAN) else None
+        last = [] if own is None else [(own, _is_passing(target, own))]
         for plan, passing in [*reversed(plans), *last]:
             writer.save_plan(plan, passing=passing)
         there = sorted(runs & target.ids())
@@ -185,11 +185,11 @@ def _copy(source: Path, target: Path) -> None:
 def _sound(folder: Path, runs: list[str]) -> list[str]:
     """Those of `runs` whose files, in `folder`, are what their digests and names say."""
     states = _core.check_runs(folder, folder, runs, True)
-    told = _core.read_runs(folder, runs, False)
+    of_files = _core.read_runs(folder, runs, False)
     return [
         run
-        for run, state, said in zip(runs, states, told, strict=True)
-        if state == "sound" and said is not None and is_of(run, Told(*said).asked)
+        for run, state, of_file in zip(runs, states, of_files, strict=True)
+        if state == "sound" and of_file is not None and is_of(run, Told(*of_file).asked)
     ]
 
 
