@@ -144,4 +144,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-KILLS = Kind("a sweep is killed at a step or a moment, and started again", _bench, 24)
+KILLS = Kind("a sweep is killed at a step or a moment, and started again", _bench, 12)
