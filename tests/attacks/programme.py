@@ -175,7 +175,7 @@ class Programme:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         number, through = -1, False
-        errors = tempfile.TemporaryFile("w+")
+        errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed below, with the child
         child = subprocess.Popen(
             [sys.executable, "-m", "attacks.worker", report.kind, json.dumps(order), str(place)],
             cwd=TESTS,

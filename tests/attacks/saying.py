@@ -37,8 +37,8 @@ class Said:
                 faults.append(f"control character {raw[0]!r} in {text!r}")
             if "Traceback (most recent call last)" in text:
                 faults.append(text)
-        if self.code in (2, 3) and not self.err.startswith("error: "):
-            faults.append(f"no message: {self.err!r}")
+        if self.code in (2, 3) and not (self.err or self.out).strip():
+            faults.append(f"it ends with {self.code} without a word")
         return faults
 
 
