@@ -8,6 +8,7 @@ from attacks import (
     archives,
     break_outs,
     captures,
+    full_disk,
     html,
     kills,
     kills_of_guests,
@@ -15,6 +16,7 @@ from attacks import (
     names,
     store_damage,
     studies,
+    vanishing_disk,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ KINDS: dict[str, Kind] = {
     "names": names.NAMES,
     "links": links.LINKS,
     "html": html.HTML,
+    "full-disk": full_disk.FULL_DISK,
+    "vanishing-disk": vanishing_disk.VANISHING_DISK,
     "kills": kills.KILLS,
     "kills-of-guests": kills_of_guests.KILLS_OF_GUESTS,
     "break-outs": break_outs.BREAK_OUTS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cclab
@@ -16,7 +17,6 @@ from conftest import STUDY
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
-    from pathlib import Path
 
     from attacks.kind import Strike
 
@@ -34,7 +34,6 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "query": ("query", "store", "--parquet", "OUT.parquet"),
     "compare": ("compare", "store", "store", "--figure", "OUT.svg"),
     "new": ("new", "variant", "out", "--language", "c"),
-    "reproduce": ("reproduce", "study.toml", "--out", "OUT"),
 }
 """Each verb that writes where it is told, as OUT says; `new` writes where it is called."""
 
@@ -59,9 +58,11 @@ class Links:
         for verb in OUTPUTS:
             self.restore(verb)
             before = self.names()
-            said(self.words(verb))
+            with contextlib.chdir(self.here):
+                said(self.words(verb))
             new = sorted(self.names() - before)
             self.written[verb] = new or sorted(name for name in before if name.startswith("out"))
+            assert self.written[verb], f"{verb} wrote nothing"
 
     def words(self, verb: str) -> list[str]:
         """The command line of the verb, as it is told in its working folder."""
@@ -87,16 +88,19 @@ class Links:
 
     def plant(self, name: str, chance: random.Random) -> str:
         """Puts a link in the place of `name`: says which."""
-        place = self.here / name
-        if not place.parent.is_dir():
-            # As if a part of the way led elsewhere.
-            missing = [p for p in place.parents if not p.exists() and p.is_relative_to(self.here)]
-            place = missing[-1]
+        place = self.here
+        for part in Path(name).parts:
+            place /= part
+            if place.is_symlink() or not place.is_dir():
+                break  # A part of the way leads elsewhere.
         if place.is_symlink() or place.is_file():
             place.unlink()
         elif place.is_dir():
             shutil.rmtree(place)
-        leads_to = chance.choice(["victim", "hard", "thesis", "nowhere", "home", "itself"])
+        leads_to = chance.choice(["victim", "hard", "itself", "thesis", "nowhere", "home"])
+        if place == self.here / "out" and leads_to in ("thesis", "nowhere", "home"):
+            # A results folder may stand elsewhere: who names it means what the link leads to.
+            leads_to = "victim"
         if leads_to == "hard":
             place.hardlink_to(self.home / "victim")
         elif leads_to == "itself":

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def stepping(place: str, last: int, befall: Callable[[], None], words: Sequence[str]) -> int:
-    """Runs `words`; has `befall` do what it does just before step `last` in the folder `place`.
+def stepping(place: str, last: int, befall: Callable[[int], None], words: Sequence[str]) -> int:
+    """Runs `words`; has `befall` do what it does just before step `last` in the folder `place`, and
+    before each after it: it is told their numbers. What it raises, the step comes to.
 
     Each step is told on standard error, the last alone if there is one.
     """
@@ -43,8 +44,8 @@ def stepping(place: str, last: int, befall: Callable[[], None], words: Sequence[
         number = next(numbers)
         if last in (0, number):
             os.write(2, f"step {number} {os.path.relpath(paths[-1], place)}\n".encode())
-        if number == last:
-            befall()
+        if 0 < last <= number:
+            befall(number)
 
     sys.addaudithook(step)
     return invoke([*words])
@@ -70,7 +71,7 @@ def killed_at(last: int, words: Sequence[str], out: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def _kill() -> None:
+def _kill(number: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
