@@ -13,14 +13,14 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
 from msgspec import structs
 
 from attacks.disks import PRIVATE
-from cclab import Study, whole
+from cclab import Study
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
@@ -235,16 +235,16 @@ def test_a_results_folder_that_is_removed_before_its_report_is_no_wrong_input(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """When all of it is drawn, and is to be written."""
+    """When all of it is drawn, and moves into its place."""
     out = tmp_path / "out"
-    files = whole.files
+    moved = Path.replace
 
-    def removing(folder: Path, *given: Any, **more: Any) -> None:
-        if folder == out / "report":
+    def removing(self: Path, target: Path) -> Path:
+        if target.parent == out / "report" and out.exists():
             out.rename(tmp_path / "gone")
-        files(folder, *given, **more)
+        return moved(self, target)
 
-    monkeypatch.setattr(whole, "files", removing)
+    monkeypatch.setattr(Path, "replace", removing)
     assert invoke([*command(study, out, "--repeat", "1", "--jobs", "1")[3:]]) == RUN_FAILED
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.startswith(f"error: {out} was removed, or parts of it, while runs were written")

@@ -136,4 +136,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-FULL_DISK = Kind("the disk is full, at whatever byte", _bench, 8)
+FULL_DISK = Kind("the disk is full, at whatever byte", _bench, 4)

@@ -145,4 +145,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-LINKS = Kind("links stand where verbs write", _bench, 56)
+LINKS = Kind("links stand where verbs write", _bench, 28)

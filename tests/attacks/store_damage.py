@@ -175,7 +175,7 @@ def _kind(says: str, draw: Draw, short: int) -> Kind:
     return Kind(says, contextlib.contextmanager(bench_of(draw)), short)
 
 
-FLIPS = _kind("a bit of a file of a store flips", _flip, 200)
+FLIPS = _kind("a bit of a file of a store flips", _flip, 150)
 CUTS = _kind("a file of a store ends early", _cut, 60)
 SWAPS = _kind("a file of a store has what another has", _swap, 30)
 NONSENSE = _kind("a file of a store holds something else", _of_each(befalling.broken), 80)

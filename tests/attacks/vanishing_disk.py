@@ -101,7 +101,7 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-VANISHING_DISK = Kind("a results folder goes away during a run", _bench, 10)
+VANISHING_DISK = Kind("a results folder goes away during a run", _bench, 5)
 
 
 if __name__ == "__main__":
