@@ -14,6 +14,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 # TEST_PROFILE=release` tests what they get.
 TEST_PROFILE ?= checked
 FUZZ_SECONDS ?= 60
+ATTACK_SECONDS ?= 3600
+ATTACK_FLAGS ?=
 BENCH_FLAGS ?=
 # One of 40 parts of the mutants, every fortieth; MUTANTS_SHARD=0/1 is all of them.
 MUTANTS_SHARD ?= 0/40
@@ -115,9 +117,9 @@ test-python: develop
 	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
 
 .PHONY: attack
-attack: develop ## Damage stores in thousands of ways, and kill cclab 300 times while guests run
-	@echo "== damage"
-	$(BIN)/pytest -s --attack tests/test_store_damage.py tests/test_linux_kills.py
+attack: develop ## Attack cclab in every way there is, ATTACK_SECONDS in all (default 3600; ATTACK_FLAGS="--kinds flips,captures")
+	$(KERNELS)
+	cd tests && ../$(BIN)/python -m attacks --seconds $(ATTACK_SECONDS) $(ATTACK_FLAGS)
 
 .PHONY: lint
 lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of Rust, Python and JavaScript

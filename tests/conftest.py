@@ -23,10 +23,10 @@ import damage as befalling
 from browser import complaints_of, pages_in
 from cclab import _core
 from cclab.kernel import recipe as recipes
-from cclab.plan.study import Study
 from cclab.store import Store
-from damaged_store import Bench, bench_of
+from damaged_store import Bench, growing_sweep, two_studies
 from small_kernel import PATCH
+from two_flows import STUDY as STUDY
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -48,33 +48,6 @@ hypothesis.settings.register_profile("any load", deadline=None)
 hypothesis.settings.load_profile("any load")
 
 ROOT = Path(__file__).resolve().parent.parent
-
-STUDY = """\
-title    = "Two flows on a slow link"
-question = "Who gets more?"
-duration = "2s"
-warmup   = "500ms"
-seed     = 7
-repeat   = 2
-
-[network.bottleneck]
-rate  = "10Mbit"
-delay = "5ms"
-queue = { kind = "droptail", limit = "1bdp" }
-
-[[flow]]
-name = "short"
-cc   = "cubic"
-rtt  = "20ms"
-
-[[flow]]
-name = "long"
-cc   = "reno"
-rtt  = "60ms"
-
-[sweep]
-"flow.short.cc" = ["reno", "cubic"]
-"""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -109,10 +82,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--kernel 6.1`: what boots a kernel boots that one where a study names none. `--attack`: the
-    long form of what damages stores."""
+    """`--kernel 6.1`: what boots a kernel boots that one where a study names none."""
     parser.addoption("--kernel", metavar="NAME", help="the kernel of the linux backend to test")
-    parser.addoption("--attack", action="store_true", help="as often as `make attack` does")
 
 
 @pytest.fixture(scope="session")
@@ -251,19 +222,11 @@ def short_runs(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return cclab.run(file, out=folder / "store")
 
 
-LAST = STUDY.replace('"2s"', '"700ms"') + '\n[trace]\ncapture = ["bottleneck"]\n'
-EARLIER = STUDY.replace('"2s"', '"650ms"')
-GROWING = STUDY.replace('"2s"', '"700ms"').replace(
-    "repeat   = 2", 'repeat   = "until ci95 < 0.001%, at least 2, at most 9"'
-)
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patched:
         befalling.without_waiting_for_the_disk(patched)
-        studies = {"earlier": EARLIER, "last": LAST}
-        yield bench_of(tmp_path_factory.mktemp("damage"), studies)
+        yield two_studies(tmp_path_factory.mktemp("damage"))
 
 
 @pytest.fixture
@@ -278,14 +241,4 @@ def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A sweep whose rule for repeats is not met: its plan is at its place alone."""
     with pytest.MonkeyPatch.context() as patched:
         befalling.without_waiting_for_the_disk(patched)
-        place = tmp_path_factory.mktemp("growing")
-        (place / "plan.toml").write_text(GROWING)
-        first, *_ = Study.load(place / "plan.toml").plan().points
-        done = tuple(run.id for run in (*first.runs, *first.spare[:1]))
-        yield bench_of(place, {"growing": GROWING}, done)
-
-
-@pytest.fixture
-def attack(request: pytest.FixtureRequest) -> bool:
-    """Whether the long form is asked for."""
-    return bool(request.config.getoption("--attack"))
+        yield growing_sweep(tmp_path_factory.mktemp("growing"))

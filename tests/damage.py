@@ -84,35 +84,28 @@ def files_in(store: Path) -> list[Path]:
     ]
 
 
-def flips(files: list[Path], count: int, chance: random.Random) -> Iterator[Damage]:
-    """A bit flips in one of the files, `count` times over."""
-    for _ in range(count):
-        file = chance.choice(files)
-        content = bytearray(file.read_bytes())
-        at, bit = chance.randrange(len(content)), chance.randrange(8)
-        content[at] ^= 1 << bit
-        yield _written(f"bit {bit} of byte {at}", file, bytes(content))
+def flip(files: list[Path], chance: random.Random) -> Damage:
+    """A bit flips in one of the files."""
+    file = chance.choice(files)
+    content = bytearray(file.read_bytes())
+    at, bit = chance.randrange(len(content)), chance.randrange(8)
+    content[at] ^= 1 << bit
+    return _written(f"bit {bit} of byte {at}", file, bytes(content))
 
 
-def cuts(files: list[Path], count: int, chance: random.Random) -> Iterator[Damage]:
-    """One of the files ends early: each tenth is empty."""
-    for turn in range(count):
-        file = chance.choice(files)
-        content = file.read_bytes()
-        length = chance.randrange(len(content)) if turn % 10 else 0
-        yield _written(f"cut to {length} bytes", file, content[:length])
+def cut(files: list[Path], chance: random.Random, *, empty: bool) -> Damage:
+    """One of the files ends early, or is `empty`."""
+    file = chance.choice(files)
+    content = file.read_bytes()
+    length = 0 if empty else chance.randrange(len(content))
+    return _written(f"cut to {length} bytes", file, content[:length])
 
 
-def swaps(
-    kinds: dict[str, list[Path]], count: int, chance: random.Random
-) -> Iterator[tuple[Damage, Path]]:
+def swap(kinds: dict[str, list[Path]], chance: random.Random) -> tuple[Damage, Path]:
     """One file of a kind has what another of it holds, and which that is."""
-    for _ in range(count):
-        kind = chance.choice(sorted(kinds))
-        file, other = chance.sample(kinds[kind], 2)
-        content = other.read_bytes()
-        if content != file.read_bytes():
-            yield _written(f"{kind} {other.name}", file, content), other
+    kind = chance.choice(sorted(kinds))
+    file, other = chance.sample(kinds[kind], 2)
+    return _written(f"{kind} {other.name}", file, other.read_bytes()), other
 
 
 def _written(name: str, file: Path, content: bytes) -> Damage:

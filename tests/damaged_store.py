@@ -14,17 +14,26 @@ import damage as befalling
 from cclab import report
 from cclab.comparison.sides import side
 from cclab.errors import CaptureError, InputError, RunError, StoreError
+from cclab.plan.study import Study
 from cclab.queries import query
 from cclab.store import Store, gc, health, holdings, transfer
 from cclab.store.index import Index
 from cclab.store.trace import Trace
 from damage import files_in, restore
+from two_flows import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOLD = (StoreError, InputError, RunError, CaptureError)
 """How a reader says that it cannot go on."""
+
+
+LAST = STUDY.replace('"2s"', '"700ms"') + '\n[trace]\ncapture = ["bottleneck"]\n'
+EARLIER = STUDY.replace('"2s"', '"650ms"')
+GROWING = STUDY.replace('"2s"', '"700ms"').replace(
+    "repeat   = 2", 'repeat   = "until ci95 < 0.001%, at least 2, at most 9"'
+)
 
 
 @dataclass
@@ -63,6 +72,19 @@ def bench_of(place: Path, studies: dict[str, str], only: tuple[str, ...] = ()) -
     bench.seen = {name: read(store) for name, read in READERS.items()}
     assert health.examine(store) == health.Health(sound=len(store.ids()))
     return bench
+
+
+def two_studies(place: Path) -> Bench:
+    """Two studies in one store, the last with captures, and its report."""
+    return bench_of(place, {"earlier": EARLIER, "last": LAST})
+
+
+def growing_sweep(place: Path) -> Bench:
+    """A sweep whose rule for repeats is not met: its plan is at its place alone."""
+    (place / "plan.toml").write_text(GROWING)
+    first, *_ = Study.load(place / "plan.toml").plan().points
+    done = tuple(run.id for run in (*first.runs, *first.spare[:1]))
+    return bench_of(place, {"growing": GROWING}, done)
 
 
 def exported_from(store: Store) -> dict[str, bytes]:

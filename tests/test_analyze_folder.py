@@ -16,6 +16,7 @@ from scapy.layers.inet import TCP
 from scapy.utils import wrpcap
 
 import cclab
+from attacks.disks import PRIVATE
 from browser import in_browser
 from captured import two_flows
 from cclab.captures.series import ACROSS, SERIES
@@ -24,7 +25,6 @@ from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from conftest import ROOT, files_of
 from test_analyze_flows import packets
-from test_sweep_faults import PRIVATE
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import pytest
 
 import cclab
 from cclab import _core
+from cclab.cli.exits import WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.explain import laws
 from cclab.explain.shown import plain
@@ -510,3 +511,13 @@ def test_a_notebook_shows_tables_and_print_the_same_as_text(tmp_path: Path) -> N
     # The names of a study are text, whatever they hold.
     rows = [line for line in str(one).splitlines() if not line.startswith("- ")]
     assert len(rows) == 2
+
+
+def test_what_the_simulator_cannot_follow_is_refused_with_its_place_in_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study(tmp_path, flow='sysctl = { "net.ipv4.tcp_nothing" = 1 }')
+    assert invoke(["explain", str(tmp_path / "one.toml")]) == WRONG_INPUT
+    told = capsys.readouterr().err
+    assert told.startswith("error: backend 'sim' of this version does not do:\n")
+    assert f"  {tmp_path / 'one.toml'}:13:1: flow.a.sysctl: kernel setting" in told

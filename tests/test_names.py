@@ -12,61 +12,27 @@ import shutil
 import sys
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
-import typer
 
 from cclab.cli import doctor, main
 from cclab.cli.console import prepare
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, WRONG_INPUT
 from conftest import STUDY
+from verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cclab import Results
     from conftest import Cli
+    from verbs import Verb
 
 ODD = os.fsdecode(b"odd\xff\xc3(")
 SHOWN = r"odd\xff\xc3("
 
 _ENCODINGS = ("utf-8", "ascii", "latin-1")
-
-
-class _Verb(NamedTuple):
-    """A verb, what must be given to it, and the options that take something."""
-
-    words: tuple[str, ...]
-    required: int
-    optional: int
-    options: tuple[tuple[str, int], ...]
-
-
-def _verbs() -> Iterator[_Verb]:
-    for name, (module, _) in main._VERBS.items():
-        verbs = typer.Typer()
-        verbs.callback()(main.cclab)
-        main._add(verbs, name, module)
-        yield from _leaves((), typer.main.get_command(verbs))
-
-
-def _leaves(words: tuple[str, ...], command: Any) -> Iterator[_Verb]:
-    if hasattr(command, "commands"):
-        for name, below in command.commands.items():
-            yield from _leaves((*words, name), below)
-        return
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option"]
-    yield _Verb(
-        words,
-        sum(p.required for p in arguments),
-        sum(max(1, p.nargs) for p in arguments if not p.required),
-        tuple((p.opts[-1], p.nargs) for p in options if not p.is_flag),
-    )
-
-
-VERBS = list(_verbs())
 
 
 @pytest.fixture
@@ -104,12 +70,7 @@ def _said(
         return code, streams[0].getvalue(), streams[1].getvalue()
 
 
-def _goes_on(verb: _Verb) -> bool:
-    """Whether the verb needs to be told nothing to do what does not end, or takes hours."""
-    return verb.words in (("cluster", "local"), ("kernel", "build"))
-
-
-def _fitting(verb: _Verb, monkeypatch: pytest.MonkeyPatch) -> str:
+def _fitting(verb: Verb, monkeypatch: pytest.MonkeyPatch) -> str:
     """A name of something that the verb does what it does with; any if it takes none."""
     names = ("plain.toml", "plain.store", "plain.pcapng")
     if verb.required:
@@ -120,7 +81,7 @@ def _fitting(verb: _Verb, monkeypatch: pytest.MonkeyPatch) -> str:
     return names[0]
 
 
-def _asked(verb: _Verb, odd: list[str], fitting: str) -> Iterator[list[str]]:
+def _asked(verb: Verb, odd: list[str], fitting: str) -> Iterator[list[str]]:
     """The verb with odd names in each place, one by one; elsewhere are plain ones."""
     filled = verb.required + verb.optional
     for name in odd:
@@ -136,9 +97,7 @@ def _asked(verb: _Verb, odd: list[str], fitting: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: "-".join(verb.words))
-def test_a_verb_takes_any_name(
-    verb: _Verb, odd: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verb_takes_any_name(verb: Verb, odd: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     encodings = cycle(_ENCODINGS)
     for words in _asked(verb, odd, _fitting(verb, monkeypatch)):
         encoding = next(encodings)
@@ -158,10 +117,10 @@ def test_a_verb_takes_any_name(
 @pytest.mark.parametrize("encoding", _ENCODINGS[1:])
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: "-".join(verb.words))
 def test_a_verb_says_the_same_in_every_encoding(
-    verb: _Verb, encoding: str, odd: list[str], monkeypatch: pytest.MonkeyPatch
+    verb: Verb, encoding: str, odd: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert odd
-    if _goes_on(verb):
+    if verb.goes_on:
         return
     words = [*verb.words, *[_fitting(verb, monkeypatch)] * verb.required]
     code, *told = _said(words, "utf-8", monkeypatch)

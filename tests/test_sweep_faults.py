@@ -19,6 +19,7 @@ import jsonschema
 import pytest
 from msgspec import structs
 
+from attacks.disks import PRIVATE
 from cclab import Study
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
@@ -40,9 +41,6 @@ LONG = ("--set", "duration=60s", "--repeat", "150", "--jobs", "2")
 """So many runs that twenty killed sweeps do not end them all."""
 
 SHORT = ("--repeat", "10", "--jobs", "2")
-
-PRIVATE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-"""In a namespace of its own: file systems mounted there end with the command."""
 
 
 def command(study: Path, out: Path, *options: str) -> list[str]:
@@ -229,6 +227,28 @@ def test_a_results_folder_that_is_removed_under_a_sweep_is_no_wrong_input(
     assert told.endswith("the same command does them again")
     monkeypatch.undo()
     assert swept(study, out, "--repeat", "3").returncode == DONE
+
+
+def test_a_results_folder_that_is_removed_before_its_report_is_no_wrong_input(
+    study: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """When all of it is drawn, and moves into its place."""
+    out = tmp_path / "out"
+    moved = Path.replace
+
+    def removing(self: Path, target: Path) -> Path:
+        if target.parent == out / "report" and out.exists():
+            out.rename(tmp_path / "gone")
+        return moved(self, target)
+
+    monkeypatch.setattr(Path, "replace", removing)
+    assert invoke([*command(study, out, "--repeat", "1", "--jobs", "1")[3:]]) == RUN_FAILED
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith(f"error: {out} was removed, or parts of it, while runs were written")
+    assert "no run stands" in told
 
 
 def test_a_store_that_cannot_be_written_is_told_and_stays_as_it_is(

@@ -337,3 +337,15 @@ def test_tables_of_packets_in_a_folder_of_ones_own_follow_no_link(
     for name in names:
         assert not (tmp_path / "series" / name).is_symlink()
         assert (tmp_path / "series" / name).read_bytes().startswith(b"PAR1")
+
+
+@pytest.mark.parametrize("name", ["out", "out.tar.zst"])
+def test_an_export_to_a_link_that_leads_to_itself_is_refused(
+    results: cclab.Results, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    target = tmp_path / name
+    target.symlink_to(name)
+    assert invoke(["store", "export", str(results.store.path), str(target)]) == WRONG_INPUT
+    assert capsys.readouterr().err == f"error: {target} is there already\n"
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert target.is_symlink()

@@ -9,11 +9,12 @@ from rich.box import SIMPLE_HEAD
 from cclab import shown, units
 from cclab.cli import options
 from cclab.cli.console import Grid, print_json, show, stdout, styled, tell
+from cclab.errors import StudyError
 from cclab.explain import explain as explain_scenario
 from cclab.explain import told
 from cclab.measure.grouped import MOST_FLOWS
 from cclab.plan.study import Study
-from cclab.sweep import absent_kernels
+from cclab.sweep import absent_kernels, check
 
 if TYPE_CHECKING:
     from cclab.explain import Explanation, FlowExplanation, Link
@@ -33,7 +34,11 @@ def explain(
     """Explain a study before it runs: paths, windows against BDP, limits, expected rates."""
     loaded = Study.load(study)
     planned = loaded.plan(backend="sim", set=set_ or [])
-    explained = [explain_scenario(point.scenario) for point in planned.points]
+    try:
+        explained = [explain_scenario(point.scenario) for point in planned.points]
+    except StudyError:
+        check(planned)  # Says where in the file it stands.
+        raise
     absent = absent_kernels(loaded.plan(set=set_ or []))
     if json:
         print_json(_document(planned, explained, absent))

@@ -12,6 +12,7 @@ from cclab.cli import ahead, failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
+from cclab.errors import RemovedError, StoreError
 from cclab.execute.address import Scheduler
 from cclab.report import tables
 from cclab.sweep import RunsFailedError
@@ -99,7 +100,12 @@ def run(
 
 def _tell(measured: Results, store: Store, *, table: bool, every: bool) -> None:
     """The table, the doubts, and where the report is."""
-    page = report.refresh(measured, store.path / "report")
+    try:
+        page = report.refresh(measured, store.path / "report")
+    except StoreError as error:
+        if store.runs.is_dir():
+            raise
+        raise RemovedError(store.path, 0) from error
     if table:
         print_tables(measured, every=every)
         window = tables.window(measured)

@@ -74,9 +74,10 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
     archive = is_archive(target)
     if not archive and target.suffix in _FOREIGN_ARCHIVES:
         raise InputError(f"{target}: an archive's name ends in {', '.join(ARCHIVES)}")
-    target = target.resolve()
+    # `Path.resolve` gives up at a link that leads to itself.
+    target = Path(os.path.realpath(target))
     try:
-        if target.exists() and (archive or not target.is_dir() or any(target.iterdir())):
+        if os.path.lexists(target) and (archive or not target.is_dir() or any(target.iterdir())):
             raise InputError(f"{target} is there already")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as place:

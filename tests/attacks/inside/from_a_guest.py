@@ -1,6 +1,6 @@
 """A flow's program that tries to get out of its guest, as root of it: prints what came of each try.
 
-    python3 -m attacks.from_a_guest VICTIM SOCKET PORT
+    python3 -m attacks.inside.from_a_guest VICTIM SOCKET PORT
 
 VICTIM is a file of the host that it may not change; at the local SOCKET and at PORT of the loopback
 somebody listens on the host.
@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attacks.trying import call, in_a_child, refuse, system_call, told, write
+from attacks.inside.trying import call, in_a_child, refuse, system_call, told, write
 
 if TYPE_CHECKING:
-    from attacks.trying import Tries
+    from attacks.inside.trying import Tries
 
 VICTIM, SOCKET, PORT = sys.argv[1], sys.argv[2], int(sys.argv[3])
 RECORDS = bytes.fromhex(

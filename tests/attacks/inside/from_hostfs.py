@@ -1,7 +1,7 @@
 """The first process of a guest, whose root may be written to, that tries to change the host: prints
 what came of each try, and ends the guest.
 
-    as attacks.from_hostfs.main(VICTIM, FOLDER)
+    as attacks.inside.from_hostfs.main(VICTIM, FOLDER)
 
 VICTIM is a file of the host that it may not change, and FOLDER the only folder that it may.
 """
@@ -15,10 +15,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from attacks.trying import call, told, write
+from attacks.inside.trying import call, told, write
 
 if TYPE_CHECKING:
-    from attacks.trying import Tries
+    from attacks.inside.trying import Tries
 
 RB_POWER_OFF = 0x4321FEDC
 

@@ -1,6 +1,6 @@
 """A guest's process on the host that tries to get at the host: prints what came of each try.
 
-    python3 -m attacks.from_a_taken_kernel VICTIM FOLDER MEMORY LEFT_OPEN
+    python3 -m attacks.inside.from_a_taken_kernel VICTIM FOLDER MEMORY LEFT_OPEN
 
 It stands for a guest's kernel that was taken over. VICTIM is a file that it may not change, FOLDER
 the run's folder, with `link` to that of the victim, and MEMORY that for the guest's memory.
@@ -19,10 +19,10 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from attacks.trying import call, in_a_child, system_call, told, write
+from attacks.inside.trying import call, in_a_child, system_call, told, write
 
 if TYPE_CHECKING:
-    from attacks.trying import Tries
+    from attacks.inside.trying import Tries
 
 VICTIM, FOLDER, MEMORY = sys.argv[1:4]
 LEFT_OPEN = int(sys.argv[4])

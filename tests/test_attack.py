@@ -1,0 +1,34 @@
+"""The short form of `make attack`: a few tries of each kind, in a process of its own as there."""
+
+from __future__ import annotations
+
+import pytest
+
+from attacks.kinds import KINDS
+from attacks.programme import Order, Programme
+
+SEED = 1
+
+PLAIN = [name for name, kind in KINDS.items() if not kind.kernel]
+WITH_GUESTS = [name for name, kind in KINDS.items() if kind.kernel and name != "break-outs"]
+"""`test_break_out.py` makes those, on each kernel."""
+
+
+def assert_held(name: str) -> None:
+    """Makes the few tries of the kind: all are made, and none fails."""
+    programme = Programme([name], Order(SEED, tries=KINDS[name].short or -1))
+    programme.run()
+    report = programme.reports[name]
+    assert report.told() == []
+    assert report.tries == KINDS[name].short
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_cclab_holds(name: str) -> None:
+    assert_held(name)
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("name", WITH_GUESTS)
+def test_cclab_holds_with_guests(name: str) -> None:
+    assert_held(name)

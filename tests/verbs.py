@@ -1,0 +1,52 @@
+"""The verbs of the command line, and what they take, as the parser itself has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from cclab.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Verb(NamedTuple):
+    """A verb, what must be given to it, and the options that take something."""
+
+    words: tuple[str, ...]
+    required: int
+    optional: int
+    options: tuple[tuple[str, int], ...]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it needs to be told nothing to do what does not end, or takes hours."""
+        return self.words in (("cluster", "local"), ("kernel", "build"))
+
+
+def _verbs() -> Iterator[Verb]:
+    for name, (module, _) in main._VERBS.items():
+        verbs = typer.Typer()
+        verbs.callback()(main.cclab)
+        main._add(verbs, name, module)
+        yield from _leaves((), typer.main.get_command(verbs))
+
+
+def _leaves(words: tuple[str, ...], command: Any) -> Iterator[Verb]:
+    if hasattr(command, "commands"):
+        for name, below in command.commands.items():
+            yield from _leaves((*words, name), below)
+        return
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option"]
+    yield Verb(
+        words,
+        sum(p.required for p in arguments),
+        sum(max(1, p.nargs) for p in arguments if not p.required),
+        tuple((p.opts[-1], p.nargs) for p in options if not p.is_flag),
+    )
+
+
+VERBS = list(_verbs())
