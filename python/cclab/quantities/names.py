@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cclab import captures
+from cclab.errors import StudyError
 from cclab.metrics import of_flow, of_source
-from cclab.reproduction import expressions
+from cclab.quantities import expressions, points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cclab.measure.points import Measured
+    from cclab.measure.points import Measured, Point
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,23 @@ class Names(Mapping[str, Any]):
         back = np.flatnonzero(flight[low[0] :] >= part * before)
         at = low[0] + back[0] if len(back) else -1
         return float(frame["time_s"][int(at)]) - after_s
+
+
+def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
+    """An expression over the `nth` run of a point: a number, or one for each flow of a pattern."""
+    run = point.runs[nth]
+    if not flow:
+        named = Names(run, "")
+        return float(expressions.value(expression, named, named.functions))
+    matching = points.flows(point, flow)
+    if not matching:
+        there = ", ".join(f["name"] for f in run.metrics["flows"])
+        raise StudyError(f"`{expression}`: no flow is called {flow!r}; there are {there}")
+    values = []
+    for name in matching:
+        named = Names(run, name)
+        values.append(float(expressions.value(expression, named, named.functions)))
+    return values[0] if len(values) == 1 else np.array(values)
 
 
 @lru_cache(maxsize=256)
