@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 
 from cclab import captures
 from cclab.errors import StudyError
-from cclab.metrics import of_flow, of_source
+from cclab.metrics import RUN_METRICS, of_flow, of_source
 from cclab.quantities import expressions, points
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Names(Mapping[str, Any]):
     """The metrics of a flow and of its run.
 
     A flow's own as docs/metrics.md names them, what held it back as `limited_CAUSE`, its `share`
-    of the goodput; the run's as `bottleneck_NAME`, `jain`, `traffic_SOURCE_NAME`; and those of the
+    of the goodput; the run's by their names, such as `jain`, and as `bottleneck_NAME`,
+    `band_QUEUE_NAME`, `group_GROUP_NAME`, `traffic_SOURCE_NAME`; and those of the
     capture at its sender as `capture_NAME`. What was not measured is not a number.
     """
 
@@ -55,8 +57,15 @@ class Names(Mapping[str, Any]):
     @cached_property
     def _metrics(self) -> dict[str, Any]:
         metrics = self.run.metrics
-        values: dict[str, Any] = {"jain": metrics["jain"]}
+        values: dict[str, Any] = {name: metrics[name] for name in RUN_METRICS}
         values |= {f"bottleneck_{k}": v for k, v in metrics["bottleneck"].items()}
+        for kind, rows in (
+            ("band", metrics["bottleneck"].get("bands", [])),
+            ("group", metrics.get("groups", [])),
+        ):
+            for row in rows:
+                named = f"{kind}_{row['name']}_"
+                values |= {named + k: v for k, v in row.items() if not isinstance(v, str | list)}
         for source in metrics.get("traffic", []):
             numbers = of_source(source)
             values |= {f"traffic_{source['name']}_{k}": v for k, v in numbers.items()}
@@ -73,10 +82,13 @@ class Names(Mapping[str, Any]):
         """Functions over the samples of the flow; times in seconds of the run."""
         return {
             "rate_bps": self._rate,
+            "segments": self._segments,
+            "until_rate_s": self._until_rate,
             "correlation": self._correlation,
             "sample_mean": self._mean,
             "recovery_s": self._recovery,
             "of": self._of,
+            "each": self._each,
             "capture": self._captured,
         }
 
@@ -86,6 +98,11 @@ class Names(Mapping[str, Any]):
             return math.nan
         of_flow = Names(self.run, flow)
         return expressions.value(expression, of_flow, of_flow.functions)
+
+    def _each(self, pattern: str, expression: str) -> Any:
+        """An expression over each flow of the run whose name a pattern means: a vector."""
+        names = [flow["name"] for flow in self.run.metrics["flows"]]
+        return np.array([self._of(name, expression) for name in fnmatch.filter(names, pattern)])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -124,6 +141,29 @@ class Names(Mapping[str, Any]):
             return math.nan
         received, time = frame["received_bytes"], frame["time_s"]
         return 8 * float(received[-1] - received[0]) / float(time[-1] - time[0])
+
+    def _segments(self, from_s: float, to_s: float) -> float:
+        """Data segments that left from one time to another, retransmissions included."""
+        frame = self._between(from_s, to_s)
+        if frame.height < 2:
+            return math.nan
+        return float(frame["segments_sent"][-1] - frame["segments_sent"][0])
+
+    def _until_rate(self, from_s: float, rate_bps: float) -> float:
+        """Seconds from a time until a second begins in which the receiver got `rate_bps`.
+
+        What is left of the flow if none does.
+        """
+        frame = self._between(from_s, math.inf)
+        if frame.height < 2:
+            return math.nan
+        time, received = (self._column(frame, name) for name in ("time", "received"))
+        later = np.searchsorted(time, time + 1.0 - 1e-9)
+        whole = later < len(time)
+        got = 8 * (received[later[whole]] - received[whole])
+        fast = np.flatnonzero(got >= rate_bps * (time[later[whole]] - time[whole]))
+        # Instants are whole nanoseconds.
+        return round(float((time[fast[0]] if len(fast) else time[-1]) - from_s), 9)
 
     def _column(self, frame: pl.DataFrame, name: str) -> np.ndarray:
         for spelled in (name, f"{name}_bytes", f"{name}_s", f"{name}_bps"):

@@ -1,0 +1,94 @@
+"""The runs of an evaluation: each scenario with the variant under test and with every standard."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab import sweep
+from cclab.errors import InputError, StudyError
+from cclab.plan.study import Study
+from cclab.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cclab.evaluation.file import Loaded
+    from cclab.evaluation.schema import Scenario
+    from cclab.execute import Listener
+    from cclab.execute.address import Scheduler
+    from cclab.measure.results import Results
+    from cclab.plan import Plan
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A scenario whose runs are to be done, or are done in part."""
+
+    scenario: Scenario
+    plan: Plan
+    store: Store
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why its backend cannot do it; empty if it can."""
+        return [*self.plan.refusals] if self.plan.unsupported else sweep.absent_kernels(self.plan)
+
+
+def plan(
+    suite: Loaded,
+    variants: Sequence[str],
+    out: Path,
+    *,
+    quick: bool,
+    backend: str | None,
+    repeat: int | None,
+    seed: int | None,
+) -> list[Planned]:
+    """Every scenario with each of `variants` in the place of the subject.
+
+    Raises `StudyError` or `InputError` where a study file is wrong or a variant is not known,
+    before anything runs.
+    """
+    planned = []
+    for scenario in suite.says.scenario:
+        if quick and scenario.quick.skip:
+            continue
+        study = Study.load(suite.folder / scenario.study)
+        changed = [*scenario.set, *(scenario.quick.set if quick else ())]
+        values = json.dumps(list(dict.fromkeys(variants)))
+        replaced = [("the variants", f"sweep.{key}={values}") for key in scenario.subject]
+        times = (scenario.quick.repeat if quick else None) or scenario.repeat
+        try:
+            made = study.plan(
+                set=changed,
+                replaced=replaced,
+                backend=backend,
+                repeat=times if repeat is None else repeat,
+                seed=seed,
+            )
+        except (StudyError, InputError) as error:
+            raise InputError(f"{suite.path}: scenario {scenario.name!r}: {error}") from None
+        planned.append(Planned(scenario, made, Store(out / scenario.name)))
+    return planned
+
+
+def carry_out(
+    planned: Planned,
+    *,
+    jobs: int | None = None,
+    cluster: Scheduler | None = None,
+    listener: Callable[[Planned], Listener | None] = lambda _: None,
+) -> Results:
+    """Does what is missing of a scenario, and measures all of it."""
+    missing = planned.store.survey(planned.plan).missing
+    return sweep.carry_out(
+        planned.plan,
+        planned.store,
+        missing=missing,
+        jobs=jobs,
+        cluster=cluster,
+        listener=listener(planned) if missing else None,
+    )
