@@ -22,8 +22,9 @@ from cclab import _core
 from cclab.errors import InputError
 from cclab.evaluation import judge, page, runs
 from cclab.evaluation import since as earlier_cards
-from cclab.evaluation.card import SCHEMA, Card, Subject
+from cclab.evaluation.card import SCHEMA, Card
 from cclab.evaluation.file import load, names
+from cclab.evaluation.judge import Subject
 from cclab.execute.backends import backend as backend_called
 from cclab.store.folder import RESULTS
 
@@ -35,11 +36,13 @@ if TYPE_CHECKING:
     from cclab.evaluation.runs import Planned
     from cclab.execute import Listener
     from cclab.execute.address import Scheduler
-    from cclab.measure.results import Results
 
 __all__ = ["DEFAULT_SUITE", "SCHEMA", "Card", "evaluate", "load", "names"]
 
 DEFAULT_SUITE = "rfc9743"
+
+_OF_FILES = (".c", ".rs", ".py")
+"""Endings of files of variants."""
 
 
 def evaluate(
@@ -80,7 +83,8 @@ def evaluate(
     folder = Path(out) if out is not None else folder_of(loaded, name, quick=quick)
     planned = runs.plan(
         loaded,
-        [variant, *standards],
+        subject,
+        standards,
         folder,
         quick=quick,
         backend=backend,
@@ -94,7 +98,9 @@ def evaluate(
             lines += _unavailable(loaded, each)
             continue
         done = runs.carry_out(each, jobs=jobs, cluster=cluster, listener=listener)
-        lines += _judged(loaded, each, done, variant, standards)
+        lines += judge.lines(
+            loaded.criteria(each.scenario.name), each.scenario, done, subject, each.standards
+        )
     if quick:
         lines += _left_out(loaded, planned)
     order = {criterion.id: place for place, criterion in enumerate(loaded.says.criterion)}
@@ -123,12 +129,14 @@ def folder_of(suite: Loaded, variant: str, *, quick: bool) -> Path:
 
 
 def _subject(variant: str) -> Subject:
-    """Raises `InputError` if there is no such variant."""
-    if not ("/" in variant or Path(variant).suffix in (".c", ".rs", ".py") or ".py:" in variant):
-        return Subject(variant, variant, None)
+    """Raises `InputError` or `StudyError` if there is no such file; a name is looked up later."""
+    path, colon, called = variant.partition(".py:")
+    if not ("/" in variant or colon or Path(variant).suffix in _OF_FILES):
+        return Subject(variant, variant, variant, None)
     declared = json.loads(_core.variant_file(variant))
-    file = Path(declared["file"])
-    return Subject(variant, declared["name"], hashlib.sha256(file.read_bytes()).hexdigest())
+    file = Path(path + colon.removesuffix(":")).absolute()
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return Subject(variant, f"{file}{f':{called}' if colon else ''}", declared["name"], digest)
 
 
 def _check(planned: Sequence[Planned]) -> None:
@@ -138,14 +146,6 @@ def _check(planned: Sequence[Planned]) -> None:
         raise InputError(
             f"backend {first.plan.backend!r} can do no scenario of the suite: {first.refusals[0]}"
         )
-
-
-def _judged(
-    suite: Loaded, planned: Planned, results: Results, subject: str, standards: Sequence[str]
-) -> list[Line]:
-    scenario = planned.scenario
-    criteria = suite.criteria(scenario.name)
-    return judge.lines(criteria, scenario, results, subject, standards)
 
 
 def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
-from cclab.evaluation.judge import FAULTS, VERDICTS, Line, Sample, Setting
+from cclab.evaluation.judge import FAULTS, VERDICTS, Line, Sample, Setting, Subject
 from cclab.evaluation.told import margin_in_words, told, why
 
 if TYPE_CHECKING:
@@ -20,22 +20,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "cclab-scorecard/1"
 """Name and version of the card's document; docs/scorecard.schema.json describes it."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The variant under test."""
-
-    given: str
-    """As the user called it: a variant's name or the path of a file."""
-    name: str
-    """What the runs call it."""
-    sha256: str | None
-    """Of its file; None of a variant of cclab's own."""
-
-    def document(self) -> dict[str, Any]:
-        """As the card's document spells it."""
-        return {"given": self.given, "name": self.name, "source_sha256": self.sha256}
 
 
 @dataclass(frozen=True)

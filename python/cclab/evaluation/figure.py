@@ -68,15 +68,15 @@ def _drawn(line: Line) -> Drawing:
     least = min(number for number in means)
     if least > 0 and max(means) > _LOGARITHMIC * least:
         logged(axes.xaxis)
-    elif least >= 0:
-        axes.set_xlim(left=0)
     for bound in bounds:
         axes.axvline(bound / divisor, color=LOST, linewidth=0.8, linestyle="--", zorder=1)
+    axes.margins(x=0.05)
+    if least >= 0 and axes.get_xscale() == "linear":
+        axes.set_xlim(left=0)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_yticks(range(len(labels)), labels)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    axes.margins(x=0.05)
     better = {"higher": "more is better", "lower": "less is better"}[criterion.better]
     measure = criterion.measure[0].upper() + criterion.measure[1:]
     axes.set_xlabel(f"{measure}{f' ({unit})' if unit else ''}; {better}")

@@ -55,6 +55,24 @@ _MOST_SEEDS = 10_000
 
 
 @dataclass(frozen=True)
+class Subject:
+    """The variant under test."""
+
+    given: str
+    """As the user called it: a variant's name or the path of a file."""
+    key: str
+    """What studies say for it: the name, or the path from the root."""
+    name: str
+    """What its flows are called after."""
+    sha256: str | None
+    """Of its file; None of a variant of cclab's own."""
+
+    def document(self) -> dict[str, Any]:
+        """As the card's document spells it."""
+        return {"given": self.given, "name": self.name, "source_sha256": self.sha256}
+
+
+@dataclass(frozen=True)
 class Sample:
     """What the runs of a variant at a setting measured."""
 
@@ -162,7 +180,7 @@ def lines(
     criteria: Sequence[Criterion],
     scenario: Scenario,
     results: Results,
-    subject: str,
+    subject: Subject,
     standards: Sequence[str],
 ) -> list[Line]:
     """The criteria of a scenario at every setting; `corrected` gives them their verdicts."""
@@ -180,10 +198,8 @@ def lines(
         for params, by_variant in beside.values():
             if not _meant(params, criterion.at):
                 continue
-            rival = str(params[scenario.rival]) if scenario.rival else ""
-            compared = [s for s in standards if s == rival or not rival]
             label = ", ".join(in_words({key: params[key] for key in varied}))
-            setting = _setting(criterion, scenario, params, by_variant, subject, compared)
+            setting = _setting(criterion, scenario, params, by_variant, subject, standards)
             settings.append(replace(setting, label=label or "the only setting"))
         if not settings:
             raise InputError(
@@ -210,10 +226,10 @@ def _setting(
     scenario: Scenario,
     params: dict[str, Any],
     by_variant: Mapping[str, Point],
-    subject: str,
+    subject: Subject,
     standards: Sequence[str],
 ) -> Setting:
-    measured = _sample(criterion, subject, by_variant[subject])
+    measured = _sample(criterion, subject.name, by_variant[subject.key])
     besides = []
     if criterion.margin is not None:
         besides = [
@@ -221,7 +237,7 @@ def _setting(
             for standard in standards
         ]
     despite = {*scenario.despite, *criterion.despite}
-    looked_at = [by_variant[name] for name in dict.fromkeys([subject, *standards])]
+    looked_at = [by_variant[name] for name in dict.fromkeys([subject.key, *standards])]
     doubts = dict.fromkeys(
         warning["code"]
         for point in looked_at

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.evaluation.file import Loaded
+    from cclab.evaluation.judge import Subject
     from cclab.evaluation.schema import Scenario
     from cclab.execute import Listener
     from cclab.execute.address import Scheduler
@@ -28,6 +29,7 @@ class Planned:
     """A scenario whose runs are to be done, or are done in part."""
 
     scenario: Scenario
+    standards: Sequence[str]
     plan: Plan
     store: Store
 
@@ -39,7 +41,8 @@ class Planned:
 
 def plan(
     suite: Loaded,
-    variants: Sequence[str],
+    subject: Subject,
+    standards: Sequence[str],
     out: Path,
     *,
     quick: bool,
@@ -47,7 +50,7 @@ def plan(
     repeat: int | None,
     seed: int | None,
 ) -> list[Planned]:
-    """Every scenario with each of `variants` in the place of the subject.
+    """Every scenario with the variant under test and with each standard in its place.
 
     Raises `StudyError` or `InputError` where a study file is wrong or a variant is not known,
     before anything runs.
@@ -58,8 +61,9 @@ def plan(
             continue
         study = Study.load(suite.folder / scenario.study)
         changed = [*scenario.set, *(scenario.quick.set if quick else ())]
-        values = json.dumps(list(dict.fromkeys(variants)))
-        replaced = [("the variants", f"sweep.{key}={values}") for key in scenario.subject]
+        beside = standards if scenario.standards is None else scenario.standards
+        values = json.dumps(list(dict.fromkeys([subject.key, *beside])))
+        replaced = [(subject.given, f"sweep.{key}={values}") for key in scenario.subject]
         times = (scenario.quick.repeat if quick else None) or scenario.repeat
         try:
             made = study.plan(
@@ -71,7 +75,7 @@ def plan(
             )
         except (StudyError, InputError) as error:
             raise InputError(f"{suite.path}: scenario {scenario.name!r}: {error}") from None
-        planned.append(Planned(scenario, made, Store(out / scenario.name)))
+        planned.append(Planned(scenario, beside, made, Store(out / scenario.name)))
     return planned
 
 

@@ -34,9 +34,8 @@ class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     study: str
     subject: Sequence[str]
     """The keys that the variant under test is put in; the study sweeps them, all together."""
-    rival: str = ""
-    """The swept key that holds a standard beside which the subject runs: there the subject is
-    compared with that standard alone, beside itself."""
+    standards: Sequence[str] | None = None
+    """Those of this scenario, if they are others than the suite's."""
     repeat: int = 10
     set: Sequence[str] = ()
     despite: Sequence[str] = ()

@@ -73,7 +73,8 @@ def margin_in_words(criterion: Criterion) -> str:
         part = f"{100 * criterion.margin:.3g}%" if criterion.margin else ""
         slack = value(criterion, criterion.slack) if criterion.slack else ""
         if criterion.slack and criterion.unit == "share":
-            slack = f"{100 * criterion.slack:.3g} points"
+            points = 100 * criterion.slack
+            slack = f"{points:.3g} point{'' if points == 1 else 's'}"
         by = " or ".join(filter(None, (part, slack))) or "nothing"
         asked.append(f"at most {by} {way} a standard")
     return f"{', '.join(asked)} ({criterion.whose})"
