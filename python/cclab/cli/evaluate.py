@@ -50,6 +50,10 @@ def evaluate(
     quick: Annotated[
         bool, typer.Option("--quick", help="The short form of the suite: minutes.")
     ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="5.2,7.1", help="Judge only lines whose ids begin so."),
+    ] = None,
     since: Annotated[
         Path | None,
         typer.Option(
@@ -86,9 +90,7 @@ def evaluate(
         scheduler = Scheduler.of(cluster)
         if scheduler.danger is not None:
             note(scheduler.danger)
-    standards = [name.strip() for name in (against or "").split(",") if name.strip()]
-    if against is not None and not standards:
-        raise InputError("--against names nothing")
+    standards, lines = _listed("--against", against), _listed("--only", only)
     with ExitStack() as stack:
 
         def listener(planned: Planned, stack: ExitStack = stack) -> SweepProgress:
@@ -102,6 +104,7 @@ def evaluate(
             suite=suite,
             against=standards,
             quick=quick,
+            only=lines,
             since=since,
             out=out,
             backend=backend,
@@ -118,6 +121,13 @@ def evaluate(
     note(f"card: {card.folder / 'index.html'}")
     if not card.met:
         raise typer.Exit(EXPECTATION_FAILED)
+
+
+def _listed(option: str, given: str | None) -> list[str]:
+    names = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if given is not None and not names:
+        raise InputError(f"{option} names nothing")
+    return names
 
 
 def _print(card: Card) -> None:

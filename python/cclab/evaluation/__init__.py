@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab import _core
+from msgspec import structs
+
+from cclab import _core, api
 from cclab.errors import InputError
 from cclab.evaluation import judge, page, runs
 from cclab.evaluation import since as earlier_cards
@@ -51,6 +54,7 @@ def evaluate(
     suite: str | Path = DEFAULT_SUITE,
     against: str | Sequence[str] = (),
     quick: bool = False,
+    only: str | Sequence[str] = (),
     since: str | Path | None = None,
     out: str | Path | None = None,
     backend: str | None = None,
@@ -64,8 +68,9 @@ def evaluate(
 
     `variant` is a name or the path of a variant's file, `suite` the name or the folder of a suite,
     `against` the standards that it is compared with (the suite's own if empty), `quick` whether to
-    run the short form. `since` is the folder of an earlier card: the card then says what
-    became worse. `out` is the folder for runs and card (`results/evaluate/SUITE/VARIANT` if None).
+    run the short form, `only` the beginnings of the ids of lines to judge (all if empty). `since`
+    is the folder of an earlier card: the card then says what became worse. `out` is the folder for
+    runs and card (`results/evaluate/SUITE/VARIANT` if None).
     `backend`, `repeat` and `seed` replace what the suite says, `jobs` and `cluster` are as in
     `cclab.run`. The card is written into the folder: `index.html`, `card.json`, `card.md` and
     `junit.xml`.
@@ -73,11 +78,10 @@ def evaluate(
     Raises `StudyError` or `InputError` for wrong input and `RunError` if a run fails; finished
     runs stay in the folder.
     """
-    loaded = load(suite)
+    loaded = _only(load(suite), api.each(only))
     if backend is not None:
         backend_called(backend)
-    standards = [against] if isinstance(against, str) and against else [*against]
-    standards = standards or [*loaded.says.standards]
+    standards = [*api.each(against)] or [*loaded.says.standards]
     subject = _subject(variant)
     name = subject.name + ("" if backend in (None, "sim") else f"-{backend}")
     folder = Path(out) if out is not None else folder_of(loaded, name, quick=quick)
@@ -91,6 +95,8 @@ def evaluate(
         repeat=repeat,
         seed=seed,
     )
+    if not planned:
+        raise InputError("the short form leaves out every scenario of these lines; run without it")
     _check(planned)
     lines = []
     for each in planned:
@@ -98,9 +104,9 @@ def evaluate(
             lines += _unavailable(loaded, each)
             continue
         done = runs.carry_out(each, jobs=jobs, cluster=cluster, listener=listener)
-        lines += judge.lines(
-            loaded.criteria(each.scenario.name), each.scenario, done, subject, each.standards
-        )
+        criteria = loaded.criteria(each.scenario.name)
+        despite = loaded.says.despite
+        lines += judge.lines(criteria, each.scenario, despite, done, subject, each.standards)
     if quick:
         lines += _left_out(loaded, planned)
     order = {criterion.id: place for place, criterion in enumerate(loaded.says.criterion)}
@@ -120,6 +126,24 @@ def evaluate(
         card = page.with_changes(card, earlier_cards.changes(card, earlier))
     page.write(card)
     return card
+
+
+def _only(suite: Loaded, only: Sequence[str]) -> Loaded:
+    """The suite with those lines alone whose ids begin so, and their scenarios.
+
+    Raises `InputError` if one of `only` is the beginning of none.
+    """
+    if not only:
+        return suite
+    says = suite.says
+    for beginning in only:
+        if not any(criterion.id.startswith(beginning) for criterion in says.criterion):
+            known = ", ".join(criterion.id for criterion in says.criterion)
+            raise InputError(f"no line of {suite.name} begins with {beginning!r}; it has {known}")
+    criteria = [c for c in says.criterion if c.id.startswith(tuple(only))]
+    used = {criterion.scenario for criterion in criteria}
+    scenarios = [scenario for scenario in says.scenario if scenario.name in used]
+    return replace(suite, says=structs.replace(says, criterion=criteria, scenario=scenarios))
 
 
 def folder_of(suite: Loaded, variant: str, *, quick: bool) -> Path:

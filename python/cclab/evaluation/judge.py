@@ -179,11 +179,16 @@ class Line:
 def lines(
     criteria: Sequence[Criterion],
     scenario: Scenario,
+    despite: Iterable[str],
     results: Results,
     subject: Subject,
     standards: Sequence[str],
 ) -> list[Line]:
-    """The criteria of a scenario at every setting; `corrected` gives them their verdicts."""
+    """The criteria of a scenario at every setting; `corrected` gives them their verdicts.
+
+    `despite` are the warnings that leave nothing undecided in any scenario.
+    """
+    allowed = {*despite, *scenario.despite}
     key = scenario.subject[0]
     beside: dict[str, tuple[dict[str, Any], dict[str, Point]]] = {}
     for point in results.points:
@@ -199,15 +204,20 @@ def lines(
             if not _meant(params, criterion.at):
                 continue
             label = ", ".join(in_words({key: params[key] for key in varied}))
-            setting = _setting(criterion, scenario, params, by_variant, subject, standards)
+            setting = _setting(criterion, allowed, params, by_variant, subject, standards)
             settings.append(replace(setting, label=label or "the only setting"))
         if not settings:
             raise InputError(
                 f"criterion {criterion.id!r}: the scenario {scenario.name!r} has no setting with "
                 + ", ".join(in_words(criterion.at))
             )
-        judged.append(Line(criterion, settings, _p_of(settings)))
+        judged.append(line(criterion, settings))
     return judged
+
+
+def line(criterion: Criterion, settings: list[Setting]) -> Line:
+    """The criterion at all its settings, without its verdict yet."""
+    return Line(criterion, settings, _p_of(settings))
 
 
 def _meant(params: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
@@ -223,7 +233,7 @@ def _listed(wanted: Any) -> list[Any]:
 
 def _setting(
     criterion: Criterion,
-    scenario: Scenario,
+    despite: set[str],
     params: dict[str, Any],
     by_variant: Mapping[str, Point],
     subject: Subject,
@@ -236,16 +246,15 @@ def _setting(
             compared(criterion, measured, _sample(criterion, standard, by_variant[standard]))
             for standard in standards
         ]
-    despite = {*scenario.despite, *criterion.despite}
     looked_at = [by_variant[name] for name in dict.fromkeys([subject.key, *standards])]
     doubts = dict.fromkeys(
         warning["code"]
         for point in looked_at
         for run in point.runs
         for warning in run.metrics["warnings"]
-        if warning["code"] not in despite
+        if warning["code"] not in {*despite, *criterion.despite}
     )
-    return Setting(params, "", measured, besides, _bound(criterion, measured), [*doubts])
+    return Setting(params, "", measured, besides, bound(criterion, measured), [*doubts])
 
 
 def _sample(criterion: Criterion, variant: str, point: Point) -> Sample:
@@ -299,7 +308,8 @@ def _p(excess: Floats) -> float | None:
     return float(tests.ttest_1samp(excess, 0.0, alternative="greater").pvalue)
 
 
-def _bound(criterion: Criterion, sample: Sample) -> findings.Finding | None:
+def bound(criterion: Criterion, sample: Sample) -> findings.Finding | None:
+    """Whether the whole interval keeps the criterion's bound; None if it has none."""
     if criterion.below is None and criterion.above is None:
         return None
     value = sample.estimate

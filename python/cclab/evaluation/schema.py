@@ -39,7 +39,7 @@ class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     repeat: int = 10
     set: Sequence[str] = ()
     despite: Sequence[str] = ()
-    """Warnings that do not make a line undecided: what they tell is what the scenario is for."""
+    """More of them, in this one: what they tell is what the scenario is for."""
     quick: Quick = Quick()
 
 
@@ -95,6 +95,8 @@ class Suite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     note: str = ""
     """What of its source the suite does not do, and whose the numbers are."""
     standards: Sequence[str] = ("cubic", "reno")
+    despite: Sequence[str] = ()
+    """Warnings that do not make a line undecided, in all of its scenarios."""
     scenario: Sequence[Scenario]
     criterion: Sequence[Criterion]
     absent: Sequence[Absent] = ()
