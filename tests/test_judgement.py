@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 
-def judged(variant: str, *lines: str, out: Path) -> Card:
-    return evaluation.evaluate(variant, quick=True, only=lines, repeat=5, out=out)
+def judged(variant: str, *lines: str, out: Path, repeat: int = 5) -> Card:
+    return evaluation.evaluate(variant, quick=True, only=lines, repeat=repeat, out=out)
 
 
 def verdicts(card: Card) -> dict[str, str]:
@@ -33,7 +33,7 @@ def verdicts(card: Card) -> dict[str, str]:
 
 @pytest.mark.parametrize("standard", ["cubic", "reno"])
 def test_a_standard_is_nowhere_worse_than_standard(tmp_path: Path, standard: str) -> None:
-    card = judged(standard, "5.1.3", "5.1.4", "5.2-", "6.4", "7.8", "7.9", out=tmp_path)
+    card = judged(standard, "5.1.3", "5.1.4", "5.2.3", "7.8", "7.9", out=tmp_path)
     assert card.faults == []
     assert card.counts["undecided"] == 0, card
 
@@ -47,7 +47,9 @@ def test_bbr_loses_too_much_where_the_buffer_is_below_one_and_a_half_bdp(tmp_pat
 
 
 def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
-    card = judged(str(DEAF), "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path)
+    card = judged(
+        str(DEAF), "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=3
+    )
     assert verdicts(card) == {
         "5.1.1-backoff": "fails",
         "5.1.3-several": "worse than standard",
@@ -56,7 +58,7 @@ def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
 
 
 def test_who_yields_to_everything_harms_nobody_and_gets_less(tmp_path: Path) -> None:
-    card = judged("ledbat++", "5.2-goodput", "5.2-share", out=tmp_path)
+    card = judged("ledbat++", "5.2-goodput", "5.2-share", out=tmp_path, repeat=4)
     assert verdicts(card) == {
         "5.2-goodput": "no worse than standard",
         "5.2-share": "worse than standard",
