@@ -19,8 +19,9 @@ from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import StoreError
 from cclab.measure.stats import estimate
-from cclab.reproduction import expressions, judge, page, printed
-from cclab.reproduction.judge import evaluated
+from cclab.quantities import expressions
+from cclab.quantities.names import evaluated
+from cclab.reproduction import page, printed
 from cclab.reproduction.printed import Cell
 from cclab.reproduction.schema import Column
 from conftest import STUDY, files_of
@@ -524,11 +525,11 @@ def test_a_sampled_column_of_any_length_can_be_scaled() -> None:
 def test_an_expression_reaches_another_flow_of_the_run(done: Reproduced) -> None:
     point = done.results("pair").points[0]
     flows = {flow["name"]: flow for flow in point.runs[1].metrics["flows"]}
-    ratio = judge.evaluated('goodput_bps / of("long", "goodput_bps")', point, 1, "short")
+    ratio = evaluated('goodput_bps / of("long", "goodput_bps")', point, 1, "short")
     assert ratio == flows["short"]["goodput_bps"] / flows["long"]["goodput_bps"]
-    twice = judge.evaluated('of("long", "rate_bps(1, 2) + rate_bps(1, 2)")', point, 1, "short")
-    assert twice == 2 * judge.evaluated("rate_bps(1, 2)", point, 1, "long")
-    assert math.isnan(judge.evaluated('of("absent", "goodput_bps")', point, 1, "short"))
+    twice = evaluated('of("long", "rate_bps(1, 2) + rate_bps(1, 2)")', point, 1, "short")
+    assert twice == 2 * evaluated("rate_bps(1, 2)", point, 1, "long")
+    assert math.isnan(evaluated('of("absent", "goodput_bps")', point, 1, "short"))
 
 
 def test_expressions_reach_nothing_else() -> None:

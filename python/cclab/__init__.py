@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         StoreError,
         StudyError,
     )
+    from cclab.evaluation import evaluate
+    from cclab.evaluation.card import Card
     from cclab.plan.study import Study
     from cclab.queries.frames import query
     from cclab.reproduction import Reproduced, reproduce
@@ -36,6 +38,7 @@ __version__ = _core.VERSION
 
 __all__ = [
     "CaptureError",
+    "Card",
     "Comparison",
     "DamageError",
     "InputError",
@@ -51,6 +54,7 @@ __all__ = [
     "__version__",
     "analyze",
     "compare",
+    "evaluate",
     "load",
     "query",
     "reproduce",
@@ -61,6 +65,7 @@ __all__ = [
 
 _PLACES = {
     "CaptureError": "cclab.errors",
+    "Card": "cclab.evaluation.card",
     "Comparison": "cclab.comparison.results",
     "DamageError": "cclab.errors",
     "InputError": "cclab.errors",
@@ -75,6 +80,7 @@ _PLACES = {
     "Verified": "cclab.verification",
     "analyze": "cclab.captures",
     "compare": "cclab.comparison.sides",
+    "evaluate": "cclab.evaluation",
     "load": "cclab.api",
     "query": "cclab.queries.frames",
     "reproduce": "cclab.reproduction",

@@ -21,8 +21,9 @@ from cclab.plan import ready
 from cclab.plan.study import Study
 
 if TYPE_CHECKING:
-    from cclab import reproduction
+    from cclab import evaluation, reproduction
 else:
+    evaluation = late("cclab.evaluation")
     reproduction = late("cclab.reproduction")
 
 _COLUMNS = (
@@ -57,6 +58,7 @@ class What(StrEnum):
     stacks = "stacks"
     studies = "studies"
     metrics = "metrics"
+    suites = "suites"
 
 
 def listing(
@@ -94,7 +96,8 @@ def _list(what: What, path: str | None, json: bool) -> None:
                 raise
         rows: list[dict[str, object]] = [{key: declared[key] for key in _OF_FILE}]
     else:
-        rows = _studies() if what is What.studies else _core_rows(what)
+        own = {What.studies: _studies, What.suites: _suites}
+        rows = own[what]() if what in own else _core_rows(what)
     if json:
         print_json({"schema": f"cclab-{what}/1", str(what): rows})
         return
@@ -152,6 +155,27 @@ def _studies() -> list[dict[str, object]]:
         on = _backend if file.name != "reproduction.toml" else _backends
         row = {"file": str(file), "backend": on(file, written)}
         rows.append(row | {key: written.get(key) for key in ("title", "question")})
+    return rows
+
+
+def _suites() -> list[dict[str, object]]:
+    """The suites of the folder at hand and those that come along, which `cclab evaluate` runs."""
+    rows: list[dict[str, object]] = []
+    for name in evaluation.names():
+        loaded = evaluation.load(name)
+        says = loaded.says
+        rows.append(
+            {
+                "name": name,
+                "title": says.title,
+                "source": says.source,
+                "version": says.version,
+                "scenarios": len(says.scenario),
+                "criteria": len(says.criterion),
+                "standards": ", ".join(says.standards),
+                "folder": str(loaded.folder),
+            }
+        )
     return rows
 
 

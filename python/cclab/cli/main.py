@@ -40,6 +40,10 @@ _VERBS = {
         "reproduce",
         "Run a published study again: its printed numbers beside ours, a verdict for each claim.",
     ),
+    "evaluate": (
+        "evaluate",
+        "Evaluate a variant by the criteria of a suite, such as RFC 9743: a card with evidence.",
+    ),
     "analyze": (
         "analyze",
         "Analyze a packet capture: throughput, losses, RTT and windows of each TCP connection.",
@@ -119,7 +123,7 @@ def _not_called() -> None:
     """Stands for a verb in the table of contents."""
 
 
-_KEEPS_RUNS = ("run", "reproduce", "compare")
+_KEEPS_RUNS = ("run", "reproduce", "compare", "evaluate")
 
 
 def main() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cclab import shown
-from cclab.errors import InputError, StudyError
+from cclab import shown, written
+from cclab.errors import InputError
 from cclab.execute.backends import BACKENDS
-from cclab.reproduction import expressions, schema
+from cclab.quantities import expressions
+from cclab.reproduction import schema
 from cclab.reproduction.schema import Check, Claim, Reproduction, Suspicion
 
 if TYPE_CHECKING:
@@ -63,30 +62,10 @@ def load(study: str | Path) -> Published:
         known = ", ".join(names())
         there = f"there are: {known}" if known else f"give its folder, or go to that of {STUDIES}/"
         raise InputError(f"no published study {shown.quoted(study)}; {there}") from None
-    try:
-        says = msgspec.toml.decode(text, type=Reproduction)
-    except msgspec.ValidationError as error:
-        raise _wrong(path, text, str(error)) from None
-    except msgspec.DecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
+    says = written.decoded(path, text, Reproduction, schema)
     for place, problem in _problems(says, folder):
-        line, column = position(text, place)
-        raise StudyError(f"{path}:{line}:{column}: {problem}")
+        raise written.wrong(path, text, place, problem)
     return Published(folder.resolve().name, folder, text, says)
-
-
-def _wrong(path: Path, text: str, message: str) -> StudyError:
-    """What msgspec says, with the position and the nearest key in place of its path."""
-    what, _, at = message.partition(" - at `$")
-    place = at.rstrip("`")
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what)
-    if unknown:
-        key = unknown[1]
-        nearest = difflib.get_close_matches(key, _KEYS, 1)
-        hint = f"; did you mean `{nearest[0]}`?" if nearest else ""
-        what, place = f"unknown key `{key}`{hint}", f"{place}.{key}"
-    line, column = position(text, place)
-    return StudyError(f"{path}:{line}:{column}: {what} (at {place.lstrip('.') or 'the top'})")
 
 
 def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
@@ -191,39 +170,3 @@ def _of_check(place: str, check: Check, experiments: set[str]) -> Iterator[tuple
         experiment = term.experiment or check.experiment
         if experiment not in experiments:
             yield place, f"term {name}: no experiment {shown.quoted(experiment)}"
-
-
-_KEYS = sorted(
-    {
-        field.encode_name
-        for table in vars(schema).values()
-        if isinstance(table, type) and table.__module__ == schema.__name__
-        for field in msgspec.structs.fields(table)
-    }
-)
-
-
-def position(text: str, place: str) -> tuple[int, int]:
-    """Line and column of a place such as `.claim[3].needs[0].below`: of the nearest key that
-    stands in the text by itself. The library that reads TOML keeps no positions.
-    """
-    steps = re.findall(r"\.?([A-Za-z_][\w-]*)|\[(\d+|\.\.\.)\]", place)
-    lines = text.splitlines()
-    start, end = 0, len(lines)
-    if len(steps) > 1 and steps[1][1].isdigit():
-        headers = [n for n, line in enumerate(lines) if line.startswith(f"[[{steps[0][0]}]]")]
-        nth = int(steps[1][1])
-        if nth < len(headers):
-            start = headers[nth]
-            later = [n for n, line in enumerate(lines) if n > start and line.startswith("[[")]
-            end = later[0] if later else len(lines)
-            steps = steps[2:]
-    keys = [key for key, _ in steps if key]
-    for key in reversed(keys):
-        # A key of the table itself before one inside a value of it.
-        for before in (r"^\s*", r"(?<![\w-])"):
-            for number in range(start, end):
-                match = re.search(rf"{before}({re.escape(key)})\s*[.=\]]", lines[number])
-                if match:
-                    return number + 1, match.start(1) + 1
-    return start + 1, 1

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from cclab import shown
-from cclab.errors import StudyError
 from cclab.measure import findings
 from cclab.measure.stats import estimate
 from cclab.plan import in_words
-from cclab.reproduction import expressions, points
+from cclab.quantities import expressions, names, points
 from cclab.reproduction.file import checks_of, needs_of
-from cclab.reproduction.quantities import Names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -245,27 +242,9 @@ def _seeds(chosen: Sequence[Point]) -> range:
 def _per_seed(term: Term, chosen: Sequence[Point]) -> list[list[Any]]:
     """For each point, the value of the term in each of its runs."""
     return [
-        [evaluated(term.value, point, i, term.flow) for i in _seeds(chosen)] for point in chosen
+        [names.evaluated(term.value, point, i, term.flow) for i in _seeds(chosen)]
+        for point in chosen
     ]
-
-
-def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
-    """An expression over the `nth` run of a point: a number, or one for each flow of a pattern."""
-    run = point.runs[nth]
-    if not flow:
-        names = Names(run, "")
-        return float(expressions.value(expression, names, names.functions))
-    matching = points.flows(point, flow)
-    if not matching:
-        there = ", ".join(f["name"] for f in run.metrics["flows"])
-        raise StudyError(
-            f"`{expression}`: no flow is called {shown.quoted(flow)}; there are {there}"
-        )
-    values = []
-    for name in matching:
-        names = Names(run, name)
-        values.append(float(expressions.value(expression, names, names.functions)))
-    return values[0] if len(values) == 1 else np.array(values)
 
 
 def _average(values: list[Any]) -> Any:

@@ -12,8 +12,8 @@ import polars as pl
 from cclab import shown
 from cclab.errors import InputError, StudyError
 from cclab.measure.stats import estimate
-from cclab.reproduction import expressions, points
-from cclab.reproduction.judge import evaluated
+from cclab.quantities import expressions, points
+from cclab.quantities.names import evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cclab.errors import StudyError
+from cclab import written
 from cclab.plan import text
-from cclab.reproduction import points
-from cclab.reproduction.file import NAME, located_checks, position
+from cclab.quantities import points
+from cclab.reproduction.file import NAME, located_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +27,7 @@ def check(published: Published, planned: Sequence[Planned]) -> None:
     for each in planned:
         by_backend.setdefault(each.backend, {})[each.experiment.name] = each.plan
     for place, problem in _problems(published, by_backend):
-        line, column = position(published.text, place)
-        raise StudyError(f"{published.folder / NAME}:{line}:{column}: {problem}")
+        raise written.wrong(published.folder / NAME, published.text, place, problem)
 
 
 def _problems(

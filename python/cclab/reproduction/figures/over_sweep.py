@@ -16,7 +16,8 @@ from cclab.drawing.style import INK
 from cclab.drawing.ticks import logged, slanted
 from cclab.measure.stats import estimate
 from cclab.plan import in_words, short_key, text
-from cclab.reproduction import judge, points, printed
+from cclab.quantities import names, points
+from cclab.reproduction import printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -
                 at = axis.place(point)
                 key = (_label(figure, point, flow), backend)
                 value = estimate(
-                    judge.evaluated(figure.y, point, i, flow) for i in range(len(point.runs))
+                    names.evaluated(figure.y, point, i, flow) for i in range(len(point.runs))
                 )
                 if value is not None:
                     by_label.setdefault(key, Series(backend)).ours[at] = value

@@ -13,8 +13,8 @@ from cclab.drawing.marks import line
 from cclab.drawing.sheet import folded
 from cclab.errors import StudyError
 from cclab.plan import in_words, text
+from cclab.quantities import expressions, points
 from cclab.report.figures.panels import flow_lines, grid, thinned
-from cclab.reproduction import expressions, points
 
 if TYPE_CHECKING:
     from cclab.drawing.style import Drawing

@@ -1,5 +1,5 @@
-"""The expressions of `reproduction.toml`: arithmetic over named numbers and vectors, and a few
-functions, in the language of `cclab.expressions`. The caller gives the values of names.
+"""Expressions over numbers of runs: arithmetic over named numbers and vectors, and a few functions,
+in the language of `cclab.expressions`. The caller gives the values of names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which sweep points of an experiment's results a table, a figure or a check means."""
+"""Which sweep points of results somebody means by the values of their keys."""
 
 from __future__ import annotations
 

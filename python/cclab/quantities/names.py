@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cclab import captures, shown
-from cclab.metrics import of_flow, of_source
-from cclab.reproduction import expressions
+from cclab.errors import StudyError
+from cclab.metrics import RUN_METRICS, of_flow, of_source
+from cclab.quantities import expressions, points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cclab.measure.points import Measured
+    from cclab.measure.points import Measured, Point
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Names(Mapping[str, Any]):
     """The metrics of a flow and of its run.
 
     A flow's own as docs/metrics.md names them, what held it back as `limited_CAUSE`, its `share`
-    of the goodput; the run's as `bottleneck_NAME`, `jain`, `traffic_SOURCE_NAME`; and those of the
+    of the goodput; the run's by their names, such as `jain`, and as `bottleneck_NAME`,
+    `band_QUEUE_NAME`, `group_GROUP_NAME`, `traffic_SOURCE_NAME`; and those of the
     capture at its sender as `capture_NAME`. What was not measured is not a number.
     """
 
@@ -54,8 +57,15 @@ class Names(Mapping[str, Any]):
     @cached_property
     def _metrics(self) -> dict[str, Any]:
         metrics = self.run.metrics
-        values: dict[str, Any] = {"jain": metrics["jain"]}
+        values: dict[str, Any] = {name: metrics[name] for name in RUN_METRICS}
         values |= {f"bottleneck_{k}": v for k, v in metrics["bottleneck"].items()}
+        for kind, rows in (
+            ("band", metrics["bottleneck"].get("bands", [])),
+            ("group", metrics.get("groups", [])),
+        ):
+            for row in rows:
+                named = f"{kind}_{row['name']}_"
+                values |= {named + k: v for k, v in row.items() if not isinstance(v, str | list)}
         for source in metrics.get("traffic", []):
             numbers = of_source(source)
             values |= {f"traffic_{source['name']}_{k}": v for k, v in numbers.items()}
@@ -72,10 +82,13 @@ class Names(Mapping[str, Any]):
         """Functions over the samples of the flow; times in seconds of the run."""
         return {
             "rate_bps": self._rate,
+            "segments": self._segments,
+            "until_rate_s": self._until_rate,
             "correlation": self._correlation,
             "sample_mean": self._mean,
             "recovery_s": self._recovery,
             "of": self._of,
+            "each": self._each,
             "capture": self._captured,
         }
 
@@ -85,6 +98,11 @@ class Names(Mapping[str, Any]):
             return math.nan
         of_flow = Names(self.run, flow)
         return expressions.value(expression, of_flow, of_flow.functions)
+
+    def _each(self, pattern: str, expression: str) -> Any:
+        """An expression over each flow of the run whose name a pattern means: a vector."""
+        names = [flow["name"] for flow in self.run.metrics["flows"]]
+        return np.array([self._of(name, expression) for name in fnmatch.filter(names, pattern)])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -126,6 +144,29 @@ class Names(Mapping[str, Any]):
         received, time = frame["received_bytes"], frame["time_s"]
         return 8 * float(received[-1] - received[0]) / float(time[-1] - time[0])
 
+    def _segments(self, from_s: float, to_s: float) -> float:
+        """Data segments that left from one time to another, retransmissions included."""
+        frame = self._between(from_s, to_s)
+        if frame.height < 2:
+            return math.nan
+        return float(frame["segments_sent"][-1] - frame["segments_sent"][0])
+
+    def _until_rate(self, from_s: float, rate_bps: float) -> float:
+        """Seconds from a time until a second begins in which the receiver got `rate_bps`.
+
+        What is left of the flow if none does.
+        """
+        frame = self._between(from_s, math.inf)
+        if frame.height < 2:
+            return math.nan
+        time, received = (self._column(frame, name) for name in ("time", "received"))
+        later = np.searchsorted(time, time + 1.0 - 1e-9)
+        whole = later < len(time)
+        got = 8 * (received[later[whole]] - received[whole])
+        fast = np.flatnonzero(got >= rate_bps * (time[later[whole]] - time[whole]))
+        # Instants are whole nanoseconds.
+        return round(float((time[fast[0]] if len(fast) else time[-1]) - from_s), 9)
+
     def _column(self, frame: pl.DataFrame, name: str) -> np.ndarray:
         for spelled in (name, f"{name}_bytes", f"{name}_s", f"{name}_bps"):
             if spelled in frame.columns:
@@ -164,6 +205,24 @@ class Names(Mapping[str, Any]):
         back = np.flatnonzero(flight[low[0] :] >= part * before)
         at = low[0] + back[0] if len(back) else -1
         return float(frame["time_s"][int(at)]) - after_s
+
+
+def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
+    """An expression over the `nth` run of a point: a number, or one for each flow of a pattern."""
+    run = point.runs[nth]
+    if not flow:
+        named = Names(run, "")
+        return float(expressions.value(expression, named, named.functions))
+    matching = points.flows(point, flow)
+    if not matching:
+        there = ", ".join(f["name"] for f in run.metrics["flows"])
+        asked = shown.quoted(flow)
+        raise StudyError(f"`{expression}`: no flow is called {asked}; there are {there}")
+    values = []
+    for name in matching:
+        named = Names(run, name)
+        values.append(float(expressions.value(expression, named, named.functions)))
+    return values[0] if len(values) == 1 else np.array(values)
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,156 @@
+"""`cclab evaluate`: a variant by the criteria of a suite, such as RFC 9743: a card of evidence."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+
+from cclab import shown
+from cclab.cli import options
+from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
+from cclab.cli.exits import EXPECTATION_FAILED
+from cclab.cli.progress import SweepProgress
+from cclab.errors import InputError
+from cclab.execute.address import Scheduler
+from cclab.late import late
+
+if TYPE_CHECKING:
+    from cclab import evaluation
+    from cclab.evaluation import told
+    from cclab.evaluation.card import Card
+    from cclab.evaluation.runs import Planned
+else:
+    evaluation = late("cclab.evaluation")
+    told = late("cclab.evaluation.told")
+
+_STYLES = {
+    "meets": "green",
+    "no worse than standard": "green",
+    "fails": "red",
+    "worse than standard": "red",
+    "undecided": "yellow",
+}
+
+
+def evaluate(
+    variant: Annotated[
+        str, typer.Argument(metavar="VARIANT", help="A variant, or the path of a file of one.")
+    ],
+    suite: Annotated[
+        str, typer.Option(metavar="NAME|DIR", help="A suite (`cclab list suites`), or its folder.")
+    ] = "rfc9743",
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="cubic,reno", help="The standards; the suite's own if not given."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The short form of the suite: minutes.")
+    ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="5.2,7.1", help="Judge only lines whose ids begin so."),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="The folder of an earlier card: exit with 1 if a line became worse."
+        ),
+    ] = None,
+    backend: options.Backend = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Runs and card; results/evaluate/SUITE/VARIANT if not given."
+        ),
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.whole("--repeat", 2, 2**32 - 1),
+            metavar="N",
+            help="Seeds of each setting, instead of the suite's.",
+        ),
+    ] = None,
+    seed: options.Seed = None,
+    jobs: options.Jobs = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|ADDRESS", help="A cluster whose workers do the runs."),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Evaluate a variant by the criteria of a suite, such as RFC 9743: a card with evidence."""
+    scheduler = None
+    if cluster is not None:
+        options.let_pipes_break()
+        scheduler = Scheduler.of(cluster)
+        if scheduler.danger is not None:
+            note(scheduler.danger)
+    standards, lines = _listed("--against", against), _listed("--only", only)
+    with ExitStack() as stack:
+
+        def listener(planned: Planned, stack: ExitStack = stack) -> SweepProgress:
+            stack.close()
+            runs = count(len(planned.plan.runs), "run")
+            note(f"{planned.scenario.name}: {planned.scenario.title}, {runs}")
+            return stack.enter_context(SweepProgress())
+
+        card = evaluation.evaluate(
+            variant,
+            suite=suite,
+            against=standards,
+            quick=quick,
+            only=lines,
+            since=since,
+            out=out,
+            backend=backend,
+            repeat=repeat,
+            seed=seed,
+            jobs=jobs,
+            cluster=scheduler,
+            listener=listener,
+        )
+    if json:
+        print_json(card.document())
+    else:
+        _print(card)
+    note(f"card: {card.folder / 'index.html'}")
+    if not card.met:
+        raise typer.Exit(EXPECTATION_FAILED)
+
+
+def _listed(option: str, given: str | None) -> list[str]:
+    names = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if given is not None and not names:
+        raise InputError(f"{option} names nothing")
+    return names
+
+
+def _print(card: Card) -> None:
+    form = ", short form" if card.quick else ""
+    stdout().print(
+        styled(f"\n{shown.line(card.subject.name)}: {card.suite.says.title}{form}", "bold"),
+        soft_wrap=True,
+    )
+    table = Grid(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
+    table.add_column("clause", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("line", min_width=14)
+    table.add_column("verdict", min_width=12)
+    table.add_column("because", min_width=24)
+    for line in card.lines:
+        c = line.criterion
+        verdict = styled(line.verdict, _STYLES.get(line.verdict, ""))
+        table.add_row(c.clause, c.obligation, c.text, verdict, told.why(line))
+    console = stdout()
+    console.width = min(console.width, 150)
+    show(console, table)
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in card.counts.items() if number)
+    tell(counts)
+    for change in card.changes or []:
+        if change.worse:
+            tell(f"worse than before: {change.id}: {change.why}")

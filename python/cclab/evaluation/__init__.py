@@ -1,0 +1,189 @@
+"""Whether a variant meets the criteria of a suite, such as those of RFC 9743: a card with evidence.
+
+schema   the file of a suite
+file     reads it
+runs     each scenario with the variant under test and with every standard in its place
+judge    verdicts, from the runs
+told     lines in words
+card     the card, as values and as one document
+since    what became worse since an earlier card
+figure   a criterion drawn
+page     the card as files: HTML, JSON, Markdown and JUnit XML
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from cclab import _core, api, shown
+from cclab.errors import InputError
+from cclab.evaluation import judge, page, runs
+from cclab.evaluation import since as earlier_cards
+from cclab.evaluation.card import SCHEMA, Card
+from cclab.evaluation.file import load, names
+from cclab.evaluation.judge import Subject
+from cclab.execute.backends import backend as backend_called
+from cclab.store.folder import RESULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cclab.evaluation.file import Loaded
+    from cclab.evaluation.judge import Line
+    from cclab.evaluation.runs import Planned
+    from cclab.execute import Listener
+    from cclab.execute.address import Scheduler
+
+__all__ = ["DEFAULT_SUITE", "SCHEMA", "Card", "evaluate", "load", "names"]
+
+DEFAULT_SUITE = "rfc9743"
+
+_OF_FILES = (".c", ".rs", ".py")
+"""Endings of files of variants."""
+
+
+def evaluate(
+    variant: str,
+    *,
+    suite: str | Path = DEFAULT_SUITE,
+    against: str | Sequence[str] = (),
+    quick: bool = False,
+    only: str | Sequence[str] = (),
+    since: str | Path | None = None,
+    out: str | Path | None = None,
+    backend: str | None = None,
+    repeat: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    cluster: Scheduler | None = None,
+    listener: Callable[[Planned], Listener | None] = lambda _: None,
+) -> Card:
+    """Runs what is missing of a suite for `variant`, and judges each criterion.
+
+    `variant` is a name or the path of a variant's file, `suite` the name or the folder of a suite,
+    `against` the standards that it is compared with (the suite's own if empty), `quick` whether to
+    run the short form, `only` the beginnings of the ids of lines to judge (all if empty). `since`
+    is the folder of an earlier card: the card then says what became worse. `out` is the folder for
+    runs and card (`results/evaluate/SUITE/VARIANT` if None).
+    `backend`, `repeat` and `seed` replace what the suite says, `jobs` and `cluster` are as in
+    `cclab.run`. The card is written into the folder: `index.html`, `card.json`, `card.md` and
+    `junit.xml`.
+
+    Raises `StudyError` or `InputError` for wrong input and `RunError` if a run fails; finished
+    runs stay in the folder.
+    """
+    loaded = _only(load(suite), api.each(only))
+    if backend is not None:
+        backend_called(backend)
+    standards = [*api.each(against)] or [*loaded.says.standards]
+    subject = _subject(variant)
+    name = subject.name + ("" if backend in (None, "sim") else f"-{backend}")
+    folder = Path(out) if out is not None else folder_of(loaded, name, quick=quick)
+    planned = runs.plan(
+        loaded,
+        subject,
+        standards,
+        folder,
+        quick=quick,
+        backend=backend,
+        repeat=repeat,
+        seed=seed,
+    )
+    if not planned:
+        raise InputError("the short form leaves out every scenario of these lines; run without it")
+    _check(planned)
+    lines = []
+    for each in planned:
+        if each.refusals:
+            lines += _unavailable(loaded, each)
+            continue
+        done = runs.carry_out(each, jobs=jobs, cluster=cluster, listener=listener)
+        criteria = loaded.criteria(each.scenario.name)
+        despite = loaded.says.despite
+        lines += judge.lines(criteria, each.scenario, despite, done, subject, each.standards)
+    if quick:
+        lines += _left_out(loaded, planned)
+    order = {criterion.id: place for place, criterion in enumerate(loaded.says.criterion)}
+    lines.sort(key=lambda line: order[line.criterion.id])
+    card = Card(
+        suite=loaded,
+        quick=quick,
+        subject=subject,
+        backend=planned[0].plan.backend,
+        standards=standards,
+        seeds=max(each.plan.repeat for each in planned),
+        lines=judge.corrected(lines),
+        folder=folder,
+    )
+    if since is not None:
+        earlier = earlier_cards.read(Path(since), card)
+        card = page.with_changes(card, earlier_cards.changes(card, earlier))
+    page.write(card)
+    return card
+
+
+def _only(suite: Loaded, only: Sequence[str]) -> Loaded:
+    """The suite with those lines alone whose ids begin so, and their scenarios.
+
+    Raises `InputError` if one of `only` is the beginning of none.
+    """
+    if not only:
+        return suite
+    says = suite.says
+    for beginning in only:
+        if not any(criterion.id.startswith(beginning) for criterion in says.criterion):
+            known = ", ".join(criterion.id for criterion in says.criterion)
+            asked = shown.quoted(beginning)
+            raise InputError(f"no line of {suite.name} begins with {asked}; it has {known}")
+    criteria = [c for c in says.criterion if c.id.startswith(tuple(only))]
+    used = {criterion.scenario for criterion in criteria}
+    scenarios = [scenario for scenario in says.scenario if scenario.name in used]
+    return replace(suite, says=structs.replace(says, criterion=criteria, scenario=scenarios))
+
+
+def folder_of(suite: Loaded, variant: str, *, quick: bool) -> Path:
+    """The default folder for the runs and the card of a variant."""
+    form = f"{suite.name}-quick" if quick else suite.name
+    return RESULTS / "evaluate" / form / variant
+
+
+def _subject(variant: str) -> Subject:
+    """Raises `InputError` or `StudyError` if there is no such file; a name is looked up later."""
+    path, colon, called = variant.partition(".py:")
+    if not ("/" in variant or colon or Path(variant).suffix in _OF_FILES):
+        return Subject(variant, variant, variant, None)
+    declared = json.loads(_core.variant_file(variant))
+    file = Path(path + colon.removesuffix(":")).absolute()
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return Subject(variant, f"{file}{f':{called}' if colon else ''}", declared["name"], digest)
+
+
+def _check(planned: Sequence[Planned]) -> None:
+    """Raises `InputError` if the backend can do none of it, with the first reason."""
+    if all(each.refusals for each in planned):
+        first = planned[0]
+        raise InputError(
+            f"backend {first.plan.backend} can do no scenario of the suite: {first.refusals[0]}"
+        )
+
+
+def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:
+    why = f"backend {planned.plan.backend} does not do it: {planned.refusals[0]}"
+    criteria = suite.criteria(planned.scenario.name)
+    return [judge.Line(criterion, [], None, unavailable=why) for criterion in criteria]
+
+
+def _left_out(suite: Loaded, planned: Sequence[Planned]) -> list[Line]:
+    there = {each.scenario.name for each in planned}
+    why = "the short form leaves it out"
+    return [
+        judge.Line(criterion, [], None, unavailable=why)
+        for criterion in suite.says.criterion
+        if criterion.scenario not in there
+    ]

@@ -1,0 +1,119 @@
+"""Reads `suite.toml`; an error in it has file, line and column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cclab import shown, written
+from cclab.errors import InputError
+from cclab.evaluation import schema
+from cclab.evaluation.schema import Suite
+from cclab.quantities import expressions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cclab.evaluation.schema import Criterion, Scenario
+
+NAME = "suite.toml"
+
+SHIPPED = Path(__file__).parent / "suites"
+"""The suites that come with cclab."""
+
+SUITES = Path("suites")
+"""Where a user's own suites are, from the folder at hand; they go before those that come along."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A suite: its folder and what its file says."""
+
+    name: str
+    folder: Path
+    text: str
+    """The file as it is written."""
+    says: Suite
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / NAME
+
+    def scenario(self, name: str) -> Scenario:
+        """The scenario called `name`, which the file has."""
+        return next(scenario for scenario in self.says.scenario if scenario.name == name)
+
+    def criteria(self, scenario: str) -> list[Criterion]:
+        """The lines that a scenario decides."""
+        return [c for c in self.says.criterion if c.scenario == scenario]
+
+
+def names() -> list[str]:
+    """The suites of the folder at hand and those that come with cclab."""
+    files = [*SUITES.glob(f"*/{NAME}"), *SHIPPED.glob(f"*/{NAME}")]
+    return sorted({file.parent.name for file in files})
+
+
+def load(suite: str | Path) -> Loaded:
+    """Reads the suite called `suite`, or the one whose folder it is.
+
+    Raises `InputError` if there is none and `StudyError` if its file is wrong.
+    """
+    places = (Path(suite), SUITES / suite, SHIPPED / suite)
+    folder = next((place for place in places if (place / NAME).is_file()), None)
+    if folder is None:
+        raise InputError(f"no suite {shown.quoted(suite)}; there are: {', '.join(names())}")
+    path = folder / NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    says = written.decoded(path, text, Suite, schema)
+    for place, problem in _problems(says, folder):
+        raise written.wrong(path, text, place, problem)
+    return Loaded(folder.resolve().name, folder, text, says)
+
+
+def _problems(says: Suite, folder: Path) -> Iterator[tuple[str, str]]:
+    """Errors that involve several keys: the place and the message of each."""
+    yield from _repeated("scenario", [scenario.name for scenario in says.scenario])
+    lines = [criterion.id for criterion in says.criterion]
+    yield from _repeated("criterion", lines)
+    yield from _repeated("absent", [*lines, *(absent.id for absent in says.absent)])
+    if not says.standards:
+        yield ".standards", "a suite compares with at least one standard"
+    scenarios = {scenario.name for scenario in says.scenario}
+    for index, scenario in enumerate(says.scenario):
+        if not (folder / scenario.study).is_file():
+            yield f".scenario[{index}].study", f"{folder / scenario.study}: no such file"
+        if not scenario.subject:
+            yield f".scenario[{index}].subject", "the variant under test is put nowhere"
+    for index, criterion in enumerate(says.criterion):
+        at = f".criterion[{index}]"
+        if criterion.scenario not in scenarios:
+            yield f"{at}.scenario", f"no scenario {shown.quoted(criterion.scenario)}"
+        yield from ((f"{at}.{key}", problem) for key, problem in _of_criterion(criterion))
+
+
+def _of_criterion(criterion: Criterion) -> Iterator[tuple[str, str]]:
+    problem = expressions.problem(criterion.value, None)
+    if problem:
+        yield "value", f"in `{criterion.value}`: {problem}"
+    if criterion.margin is None and criterion.below is None and criterion.above is None:
+        yield "id", "a criterion has a margin, a bound (below, above), or both"
+    if criterion.below is not None and criterion.above is not None:
+        yield "above", "a criterion is bounded on one side"
+    if criterion.margin is not None and criterion.margin < 0:
+        yield "margin", "a margin is not negative"
+    if criterion.slack < 0:
+        yield "slack", "a margin is not negative"
+
+
+def _repeated(kind: str, entries: list[str]) -> Iterator[tuple[str, str]]:
+    for name, count in Counter(entries).items():
+        if count > 1:
+            last = max(place for place, entry in enumerate(entries) if entry == name)
+            yield f".{kind}[{last}]", f"{count} times {shown.quoted(name)}"

@@ -1,0 +1,135 @@
+"""The card as files: HTML that needs no network, JSON, Markdown for a draft, JUnit XML for CI."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cclab import pages, shown, whole
+from cclab.drawing.style import svg
+from cclab.evaluation import figure, told
+from cclab.evaluation.judge import FAULTS
+from cclab.evaluation.since import CARD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab.evaluation.card import Card
+    from cclab.evaluation.judge import Line
+    from cclab.evaluation.since import Change
+
+PAGE = "index.html"
+MARKDOWN = "card.md"
+JUNIT = "junit.xml"
+
+
+def with_changes(card: Card, changes: list[Change]) -> Card:
+    """The card, and what became of each line since an earlier one."""
+    return replace(card, changes=changes)
+
+
+def write(card: Card) -> Path:
+    """Writes the card into its folder, and gives the path of its page.
+
+    Raises `StoreError` if the folder cannot be written.
+    """
+    drawn = {line.criterion.id: figure.draw(line) for line in card.lines}
+    pictures = {name: svg(drawing) for name, drawing in drawn.items() if drawing is not None}
+    files = {
+        CARD: (shown.json_text(card.document(), indent=1) + "\n").encode(),
+        PAGE: _page(card, pictures).encode(),
+        MARKDOWN: markdown(card).encode(),
+        JUNIT: junit(card),
+    }
+    files |= {f"figures/{name}.svg": picture for name, picture in pictures.items()}
+    earlier = card.folder.glob("figures/*.svg")
+    gone = {str(file.relative_to(card.folder)) for file in earlier} - files.keys()
+    whole.files(card.folder, files, gone=sorted(gone))
+    return card.folder / PAGE
+
+
+def _page(card: Card, pictures: dict[str, bytes]) -> str:
+    return pages.render(
+        "cclab.evaluation",
+        "card.html.j2",
+        card=card,
+        says=card.suite.says,
+        told=told,
+        figures={
+            line.criterion.id: pages.figure(
+                f"figure-{number}", line.criterion.measure, pictures[line.criterion.id]
+            )
+            for number, line in enumerate(card.lines)
+            if line.criterion.id in pictures
+        },
+    )
+
+
+def markdown(card: Card) -> str:
+    """The card as the appendix of a draft: a table of lines, and what is not evaluated."""
+    says = card.suite.says
+    form = ", short form" if card.quick else ""
+    counted = ", ".join(f"{number} {verdict}" for verdict, number in card.counts.items() if number)
+    rows = [
+        f"# {card.subject.name}: {says.title}",
+        "",
+        f"Suite {card.suite.name}, version {says.version}{form}; backend {card.backend}; beside "
+        f"{', '.join(card.standards)}; {card.seeds} seeds; intervals of 95%.",
+        "",
+        f"{counted}.",
+        "",
+        "| clause | | criterion | verdict | evidence | asked |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for line in card.lines:
+        c = line.criterion
+        asked = told.margin_in_words(c)
+        cells = [c.clause, c.obligation, c.text, f"**{line.verdict}**", told.why(line), asked]
+        rows.append(_row(cells))
+    if says.absent:
+        rows += ["", "Not evaluated:", "", "| clause | | criterion | why |"]
+        rows += ["| --- | --- | --- | --- |"]
+        rows += [_row([a.clause, a.obligation, a.text, a.why]) for a in says.absent]
+    if card.changes is not None:
+        rows += ["", "Since the earlier card:", "", "| line | before | now | |"]
+        rows += ["| --- | --- | --- | --- |"]
+        rows += [_row([c.id, c.before, c.now, c.why]) for c in card.changes]
+    if says.note:
+        rows += ["", says.note]
+    return "\n".join(rows) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    escaped = (shown.line(cell).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"
+
+
+def junit(card: Card) -> bytes:
+    """A test case for each line: those that fail or are worse than standard have failed, those
+    that are undecided or not evaluated are skipped."""
+    root = ElementTree.Element(
+        "testsuite",
+        name=f"{card.suite.name} {card.subject.name}",
+        tests=str(len(card.lines)),
+        failures=str(len(card.faults)),
+        skipped=str(sum(_is_skipped(line) for line in card.lines)),
+    )
+    for line in card.lines:
+        case = ElementTree.SubElement(
+            root, "testcase", classname=card.suite.name, name=shown.line(line.criterion.id)
+        )
+        because = shown.line(told.why(line))
+        if line.verdict in FAULTS:
+            ElementTree.SubElement(case, "failure", message=line.verdict).text = because
+        elif _is_skipped(line):
+            ElementTree.SubElement(case, "skipped", message=f"{line.verdict}: {because}")
+        else:
+            ElementTree.SubElement(case, "system-out").text = f"{line.verdict}: {because}"
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _is_skipped(line: Line) -> bool:
+    return line.verdict in ("undecided", "not evaluated")

@@ -1,0 +1,120 @@
+"""A card beside an earlier one: what became worse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from cclab import shown
+from cclab.comparison.correction import LEVEL, adjusted
+from cclab.errors import InputError
+from cclab.evaluation import judge, told
+from cclab.evaluation.judge import FAULTS, VERDICTS, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.evaluation.card import Card
+    from cclab.evaluation.judge import Line
+
+CARD = "card.json"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line, since an earlier card."""
+
+    id: str
+    before: str
+    """The verdict of the earlier card."""
+    now: str
+    worse: bool
+    """Whether the verdict fell to `fails` or `worse than standard`, or the value is worse by more
+    than the margin."""
+    why: str
+
+    def document(self) -> dict[str, Any]:
+        """As the card's document spells it."""
+        return {
+            "id": self.id,
+            "before": self.before,
+            "now": self.now,
+            "worse": self.worse,
+            "why": self.why,
+        }
+
+
+def read(folder: Path, card: Card) -> dict[str, Any]:
+    """The earlier card in `folder`. Raises `InputError` if there is none that can be compared."""
+    path = folder / CARD if folder.is_dir() else folder
+    try:
+        earlier: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise InputError(f"no card to compare with: {path}: {error.strerror}") from None
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise InputError(f"{path} is no card: {error}") from None
+    form = card.document()
+    for key in ("schema", "suite", "suite_version", "quick", "backend"):
+        if earlier.get(key) != form[key]:
+            raise InputError(
+                f"{path}: `{key}` is {shown.line(str(earlier.get(key)))} there and {form[key]} here: "
+                "these cards cannot be compared"
+            )
+    return earlier
+
+
+def changes(card: Card, earlier: dict[str, Any]) -> list[Change]:
+    """What became of each line that both cards have."""
+    before = {line["id"]: line for line in earlier["lines"]}
+    both = [line for line in card.lines if line.criterion.id in before]
+    worse = _worse(both, before)
+    return [
+        _change(line, before[line.criterion.id]["verdict"], told_worse)
+        for line, told_worse in zip(both, worse, strict=True)
+    ]
+
+
+def _change(line: Line, verdict: str, told_worse: str) -> Change:
+    rank: dict[str, int] = {name: place for place, name in enumerate(VERDICTS)}
+    fell = line.verdict in FAULTS and rank[line.verdict] < rank.get(verdict, len(rank))
+    because = told_worse or (told.why(line) if fell else "")
+    return Change(line.criterion.id, verdict, line.verdict, bool(told_worse) or fell, because)
+
+
+def _worse(lines: Sequence[Line], before: dict[str, Any]) -> list[str]:
+    """Of each line, where its value is worse than before by more than the margin, if it is."""
+    found = []
+    for line in lines:
+        criterion = line.criterion
+        if criterion.margin is None:
+            criterion = msgspec.structs.replace(criterion, margin=0.0)
+        earlier = {_key(s["params"]): s["subject"] for s in before[line.criterion.id]["settings"]}
+        besides = []
+        for setting in line.settings:
+            was = earlier.get(_key(setting.params))
+            if was is None or setting.doubts:
+                continue
+            sample = Sample(was["variant"], was["seeds"], was["values"], was["runs"])
+            besides.append((setting, judge.compared(criterion, setting.subject, sample)))
+        found.append(besides)
+    least = [[b.p for _, b in besides if b.p is not None] for besides in found]
+    p_values = [min(1.0, len(p) * min(p)) if p else 1.0 for p in least]
+    said = []
+    for line, besides, q in zip(lines, found, adjusted(p_values, "fdr"), strict=True):
+        beyond = [(s, b) for s, b in besides if b.standing == "worse"]
+        if not beyond or q > LEVEL:
+            said.append("")
+            continue
+        setting, beside = max(beyond, key=lambda pair: pair[1].excess.mean if pair[1].excess else 0)
+        renamed = replace(beside, standard=replace(beside.standard, variant="before"))
+        shown = replace(setting, besides=[renamed])
+        said.append(f"{line.criterion.measure}: {told.told(line.criterion, shown)}")
+    return said
+
+
+def _key(params: dict[str, Any]) -> str:
+    return json.dumps(params, sort_keys=True)

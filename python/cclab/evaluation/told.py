@@ -1,0 +1,106 @@
+"""Lines of a card in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cclab import units
+
+if TYPE_CHECKING:
+    from cclab.evaluation.judge import Line, Sample, Setting
+    from cclab.evaluation.schema import Criterion
+    from cclab.measure.stats import Estimate
+
+
+def scale(criterion: Criterion, largest: float) -> tuple[float, str]:
+    """What to divide values by that reach `largest`, and the unit that they then have."""
+    match criterion.unit:
+        case "bit/s":
+            return units.rate(largest)
+        case "s":
+            return units.time(largest)
+        case "share":
+            return 0.01, "%"
+    return 1.0, ""
+
+
+def value(criterion: Criterion, number: float) -> str:
+    """A value with its unit."""
+    divisor, unit = scale(criterion, abs(number))
+    return f"{number / divisor:.3g}{'' if unit == '%' else ' ' if unit else ''}{unit}"
+
+
+def interval(criterion: Criterion, estimate: Estimate | None) -> str:
+    """A mean with its interval and unit."""
+    if estimate is None:
+        return "not measured"
+    ends = [end for end in (estimate.low, estimate.high) if end is not None]
+    divisor, unit = scale(criterion, max(abs(number) for number in (estimate.mean, *ends)))
+    unit = unit if unit == "%" else f" {unit}".rstrip()
+    mean = f"{estimate.mean / divisor:.3g}"
+    if len(ends) < 2 or ends[0] == ends[1]:
+        return f"{mean}{unit}"
+    return f"{mean} [{ends[0] / divisor:.3g}, {ends[1] / divisor:.3g}]{unit}"
+
+
+def sample(criterion: Criterion, measured: Sample) -> str:
+    """What a variant measured; of how many runs, if some did not."""
+    known = sum(number is not None for number in measured.values)
+    text = interval(criterion, measured.estimate)
+    return (
+        text
+        if known in (0, len(measured.values))
+        else (f"{text} in {known} of {len(measured.values)} runs")
+    )
+
+
+def told(criterion: Criterion, setting: Setting) -> str:
+    """A setting in one line: the subject, and each standard beside it."""
+    parts = [sample(criterion, setting.subject)]
+    parts += [f"{b.standard.variant} {sample(criterion, b.standard)}" for b in setting.besides]
+    return parts[0] + (f"; {', '.join(parts[1:])}" if parts[1:] else "")
+
+
+def margin_in_words(criterion: Criterion) -> str:
+    """What is asked, and whose it is."""
+    asked = []
+    if criterion.below is not None:
+        asked.append(f"at most {value(criterion, criterion.below)}")
+    if criterion.above is not None:
+        asked.append(f"at least {value(criterion, criterion.above)}")
+    if criterion.margin is not None:
+        way = "below" if criterion.better == "higher" else "above"
+        part = f"{100 * criterion.margin:.3g}%" if criterion.margin else ""
+        slack = value(criterion, criterion.slack) if criterion.slack else ""
+        if criterion.slack and criterion.unit == "share":
+            points = 100 * criterion.slack
+            slack = f"{points:.3g} point{'' if points == 1 else 's'}"
+        by = " or ".join(filter(None, (part, slack))) or "nothing"
+        asked.append(f"at most {by} {way} a standard")
+    return f"{', '.join(asked)} ({criterion.whose})"
+
+
+def why(line: Line) -> str:
+    """What decided, in one line."""
+    if line.unavailable:
+        return line.unavailable
+    if not line.deciding:
+        return "not judged"
+    first = line.deciding[0]
+    of = len(line.settings)
+    at = "" if of == 1 else f" at {first.label}"
+    said = f"{line.criterion.measure}: {told(line.criterion, first)}{at}"
+    if line.verdict in ("no worse than standard", "meets"):
+        return f"{said}{f', the worst of {of} settings' if of > 1 else ''}"
+    if of > 1:
+        said += f"; so at {len(line.deciding)} of {of} settings"
+    if line.verdict != "undecided":
+        return said
+    if first.doubts:
+        return f"{said}; warned: {', '.join(first.doubts)}"
+    if not first.subject.whole or any(b.excess is None for b in first.besides):
+        return f"{said}; some runs did not measure it"
+    more = line.more_seeds
+    if more is not None:
+        return f"{said}; about {more} more seed{'' if more == 1 else 's'} would decide"
+    return f"{said}; no number of seeds would decide"

@@ -1,0 +1,6 @@
+"""Numbers of runs by expressions that suites and published studies write.
+
+names        what a flow of a run measured, by the names that expressions call it
+expressions  what expressions can call, and what they come to
+points       sweep points by the values of their keys
+"""

@@ -1,0 +1,82 @@
+"""TOML files that people write beside studies: an error in one has its file, line and column."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from cclab.errors import StudyError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def decoded(path: Path, text: str, kind: type[_T], schema: ModuleType) -> _T:
+    """What the `text` of the file at `path` says, as a `kind` of the tables in the module `schema`.
+
+    Raises `StudyError` if it says something else.
+    """
+    try:
+        return msgspec.toml.decode(text, type=kind)
+    except msgspec.ValidationError as error:
+        message, _, at = str(error).partition(" - at `$")
+    except msgspec.DecodeError as error:
+        raise StudyError(f"{path}: {error}") from None
+    place = at.rstrip("`")
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message)
+    if unknown:
+        key = unknown[1]
+        nearest = difflib.get_close_matches(key, _keys(schema), 1)
+        hint = f"; did you mean `{nearest[0]}`?" if nearest else ""
+        message, place = f"unknown key `{key}`{hint}", f"{place}.{key}"
+    raise wrong(path, text, place, f"{message} (at {place.lstrip('.') or 'the top'})")
+
+
+def wrong(path: Path, text: str, place: str, problem: str) -> StudyError:
+    """The error that says what is wrong at a place such as `.claim[3].needs[0].below`."""
+    line, column = position(text, place)
+    return StudyError(f"{path}:{line}:{column}: {problem}")
+
+
+def _keys(schema: ModuleType) -> list[str]:
+    """The keys that the tables of a schema have."""
+    return sorted(
+        {
+            field.encode_name
+            for table in vars(schema).values()
+            if isinstance(table, type) and table.__module__ == schema.__name__
+            for field in msgspec.structs.fields(table)
+        }
+    )
+
+
+def position(text: str, place: str) -> tuple[int, int]:
+    """Line and column of a place such as `.claim[3].needs[0].below`: of the nearest key that
+    stands in the text by itself. The library that reads TOML keeps no positions.
+    """
+    steps = re.findall(r"\.?([A-Za-z_][\w-]*)|\[(\d+|\.\.\.)\]", place)
+    lines = text.splitlines()
+    start, end = 0, len(lines)
+    if len(steps) > 1 and steps[1][1].isdigit():
+        headers = [n for n, line in enumerate(lines) if line.startswith(f"[[{steps[0][0]}]]")]
+        nth = int(steps[1][1])
+        if nth < len(headers):
+            start = headers[nth]
+            later = [n for n, line in enumerate(lines) if n > start and line.startswith("[[")]
+            end = later[0] if later else len(lines)
+            steps = steps[2:]
+    keys = [key for key, _ in steps if key]
+    for key in reversed(keys):
+        # A key of the table itself before one inside a value of it.
+        for before in (r"^\s*", r"(?<![\w-])"):
+            for number in range(start, end):
+                match = re.search(rf"{before}({re.escape(key)})\s*[.=\]]", lines[number])
+                if match:
+                    return number + 1, match.start(1) + 1
+    return start + 1, 1

@@ -1,0 +1,403 @@
+"""`cclab evaluate`: cards, what they say, and how they are told."""
+
+from __future__ import annotations
+
+import json
+import random
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from msgspec import structs
+
+import cclab
+from cclab import evaluation
+from cclab.cli.exits import DONE, EXPECTATION_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
+from cclab.errors import InputError, StudyError
+from cclab.evaluation import judge
+from cclab.evaluation.judge import Line, Sample, Setting
+from cclab.evaluation.schema import Criterion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[1]
+DEAF = ROOT / "tests" / "variants" / "deaf.c"
+
+STUDY = """
+title    = "Two flows"
+duration = "10s"
+warmup   = "3s"
+
+[network.bottleneck]
+rate  = "5Mbit"
+queue = { limit = "1bdp" }
+
+[[flow]]
+name  = "x"
+rtt   = "40ms"
+start = { at = "0s", spread = "1s" }
+
+[[flow]]
+name  = "rival"
+rtt   = "40ms"
+start = { at = "0s", spread = "1s" }
+
+[sweep]
+"flow.x.cc"                      = ["cubic"]
+"network.bottleneck.queue.limit" = ["0.5bdp", "2bdp"]
+"""
+
+SUITE = """
+title     = "A suite"
+source    = "this test"
+version   = 3
+standards = ["cubic", "reno"]
+despite   = ["bottleneck-not-full", "too-few-loss-cycles", "no-congestion-signal", "flow-stalled",
+             "incomplete-transfer"]
+
+[[scenario]]
+name    = "two"
+title   = "Two flows"
+study   = "two.toml"
+subject = ["flow.x.cc"]
+repeat  = 4
+despite = ["not-converged"]
+quick   = { repeat = 2 }
+
+[[criterion]]
+id         = "loss"
+clause     = "1"
+obligation = "MUST"
+text       = "loses little"
+scenario   = "two"
+measure    = "share of packets dropped"
+value      = "bottleneck_drop_rate"
+unit       = "share"
+better     = "lower"
+margin     = 1.0
+slack      = 0.01
+
+[[criterion]]
+id         = "rival"
+clause     = "2"
+obligation = "SHOULD"
+text       = "leaves the other flow something"
+scenario   = "two"
+at         = { "network.bottleneck.queue.limit" = "2bdp" }
+measure    = "goodput of the other flow"
+value      = "window_goodput_bps"
+flow       = "rival"
+unit       = "bit/s"
+better     = "higher"
+margin     = 0.3
+above      = 1e5
+
+[[absent]]
+id         = "3"
+clause     = "3"
+obligation = "own"
+text       = "is kind"
+why        = "nobody can measure it | or could"
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite") / "small"
+    folder.mkdir()
+    (folder / "two.toml").write_text(STUDY)
+    (folder / "suite.toml").write_text(SUITE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cubic(suite: Path) -> cclab.Card:
+    return evaluation.evaluate("cubic", suite=suite, out=suite.parent / "cubic")
+
+
+@pytest.fixture(scope="module")
+def deaf(suite: Path) -> cclab.Card:
+    return evaluation.evaluate(str(DEAF), suite=suite, out=suite.parent / "deaf")
+
+
+def test_a_standard_is_no_worse_than_standard(cubic: cclab.Card) -> None:
+    verdicts = {line.criterion.id: line.verdict for line in cubic.lines}
+    assert verdicts == {"loss": "no worse than standard", "rival": "no worse than standard"}
+    assert cubic.met
+    loss = cubic.line("loss")
+    assert len(loss.settings) == 2
+    for setting in loss.settings:
+        itself, reno = setting.besides
+        assert itself.difference is not None
+        assert itself.difference.mean == 0.0
+        assert itself.p is not None
+        assert itself.p > 0.99
+        assert reno.standard.variant == "reno"
+        assert reno.standard.values != setting.subject.values
+    assert cubic.counts["not evaluated"] == 1
+
+
+def test_a_sender_that_hears_nothing_is_worse_than_standard(deaf: cclab.Card) -> None:
+    assert not deaf.met
+    assert [line.criterion.id for line in deaf.faults] == ["loss", "rival"]
+    loss = deaf.line("loss")
+    assert loss.verdict == "worse than standard"
+    assert loss.q is not None
+    assert loss.q < 0.01
+    assert deaf.line("rival").verdict == "fails"
+    assert deaf.subject.name == "deaf"
+    # A card can be sent around: it has no path of this machine but what the user wrote.
+    assert str(DEAF) not in json.dumps(deaf.document()["lines"])
+
+
+def test_the_document_is_as_described_and_the_same_each_time(
+    suite: Path, cubic: cclab.Card, deaf: cclab.Card
+) -> None:
+    schema = json.loads((ROOT / "docs" / "scorecard.schema.json").read_text())
+    for card in (cubic, deaf):
+        jsonschema.validate(card.document(), schema)
+        written = (card.folder / "card.json").read_text()
+        assert json.loads(written) == json.loads(json.dumps(card.document()))
+    before = (cubic.folder / "card.json").read_bytes()
+    started: list[object] = []
+    evaluation.evaluate("cubic", suite=suite, out=cubic.folder, listener=started.append)
+    assert started == []  # Nothing was run.
+    assert (cubic.folder / "card.json").read_bytes() == before
+
+
+def test_a_card_is_told_in_four_forms(deaf: cclab.Card) -> None:
+    root = ElementTree.parse(deaf.folder / "junit.xml").getroot()
+    assert root.attrib["failures"] == "2"
+    assert [case.attrib["name"] for case in root] == ["loss", "rival"]
+    table = (deaf.folder / "card.md").read_text()
+    assert "**worse than standard**" in table
+    assert "nobody can measure it \\| or could" in table
+    page = (deaf.folder / "index.html").read_text()
+    assert "worse than standard" in page
+    assert "<svg" in page
+    assert sorted(f.name for f in (deaf.folder / "figures").iterdir()) == ["loss.svg", "rival.svg"]
+
+
+def test_the_command_ends_with_1_where_a_line_is_worse(
+    suite: Path, deaf: cclab.Card, cubic: cclab.Card, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", str(DEAF), "--suite", str(suite), "--out", str(deaf.folder)]
+    assert invoke([*words, "--json"]) == EXPECTATION_FAILED
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["counts"]["fails"] == 1
+    words = ["evaluate", "cubic", "--suite", str(suite), "--out", str(cubic.folder)]
+    assert invoke(words) == DONE
+    said = capsys.readouterr().out
+    assert "no worse than standard" in said
+    assert invoke([*words, "--only", "lo", "--json"]) == DONE
+    assert [line["id"] for line in json.loads(capsys.readouterr().out)["lines"]] == ["loss"]
+    assert invoke([*words, "--only", "nope"]) == WRONG_INPUT
+    assert "it has loss, rival" in capsys.readouterr().err
+
+
+def test_what_became_worse_since_an_earlier_card_is_told(
+    suite: Path, cubic: cclab.Card, deaf: cclab.Card, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", str(DEAF), "--suite", str(suite), "--out", str(deaf.folder)]
+    # As bad as before is not worse than before.
+    assert invoke([*words, "--since", str(deaf.folder)]) == DONE
+    capsys.readouterr()
+    assert invoke([*words, "--since", str(cubic.folder)]) == EXPECTATION_FAILED
+    said = capsys.readouterr().out
+    assert "worse than before: loss" in said
+    again = evaluation.evaluate("cubic", suite=suite, out=cubic.folder, since=deaf.folder)
+    assert again.met
+    assert again.changes is not None
+    assert [change.worse for change in again.changes] == [False, False]
+
+
+def test_cards_of_other_suites_are_not_compared(suite: Path, cubic: cclab.Card) -> None:
+    with pytest.raises(InputError, match="quick"):
+        evaluation.evaluate(
+            "cubic", suite=suite, quick=True, out=suite.parent / "quick", since=cubic.folder
+        )
+    with pytest.raises(InputError, match="no card to compare with"):
+        evaluation.evaluate("cubic", suite=suite, out=cubic.folder, since=suite)
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "problem"),
+    [
+        (("better     = ", "bettr      = "), "22:1", "unknown key `bettr`; did you mean `better`?"),
+        (('scenario   = "two"', 'scenario   = "tow"'), "22:1", "no scenario 'tow'"),
+        (("margin     = 1.0\nslack      = 0.01\n", ""), "18:1", "a margin, a bound"),
+        (('"two.toml"', '"tow.toml"'), "11:1", "no such file"),
+        (('id         = "rival"', 'id         = "loss"'), "34:1", "2 times 'loss'"),
+        (("bottleneck_drop_rate", "bottleneck_drop_rate +"), "24:1", "in `bottleneck_drop_rate +`"),
+    ],
+)
+def test_a_suite_with_an_error_is_refused_where_it_stands(
+    tmp_path: Path, change: tuple[str, str], place: str, problem: str
+) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    text = SUITE.replace(*change, 1)
+    assert text != SUITE
+    (tmp_path / "suite.toml").write_text(text)
+    with pytest.raises(StudyError) as raised:
+        evaluation.load(tmp_path)
+    assert problem in str(raised.value)
+    line = str(raised.value).removeprefix(f"{tmp_path}/suite.toml:").partition(":")[0]
+    assert line.isdecimal(), raised.value
+
+
+def test_an_unknown_variant_and_an_unknown_suite_are_refused(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--suite", str(suite), "--out", str(tmp_path / "out")]
+    assert invoke(["evaluate", "cubik", *words]) == WRONG_INPUT
+    assert "cubik" in capsys.readouterr().err
+    assert invoke(["evaluate", str(tmp_path / "absent.c"), *words]) == WRONG_INPUT
+    assert not (tmp_path / "out").exists()
+    assert invoke(["evaluate", "cubic", "--suite", "nope"]) == WRONG_INPUT
+    assert "rfc9743" in capsys.readouterr().err
+
+
+def test_every_suite_that_comes_along_can_be_planned() -> None:
+    assert {"rfc9743", "nsperf"} <= set(evaluation.names())
+    for name in evaluation.names():
+        loaded = evaluation.load(name)
+        subject = judge.Subject("bbr", "bbr", "bbr", None)
+        for quick in (False, True):
+            planned = evaluation.runs.plan(
+                loaded,
+                subject,
+                loaded.says.standards,
+                Path("nowhere"),
+                quick=quick,
+                backend=None,
+                repeat=None,
+                seed=None,
+            )
+            for each in planned:
+                assert each.refusals == []
+                swept = each.plan.points[0].params
+                for criterion in loaded.criteria(each.scenario.name):
+                    assert set(criterion.at) <= set(swept), criterion.id
+
+
+CRITERION = Criterion(
+    id="c",
+    clause="1",
+    obligation="MUST",
+    text="is good",
+    scenario="s",
+    measure="value",
+    value="x",
+    better="lower",
+    margin=0.1,
+)
+
+
+def _sample(variant: str, values: Sequence[float | None]) -> Sample:
+    seeds = list(range(len(values)))
+    return Sample(variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds])
+
+
+def _line(values: Sequence[float | None], *standards: Sequence[float | None], **more: Any) -> Line:
+    criterion = _criterion(**more)
+    subject = _sample("new", values)
+    besides = [
+        judge.compared(criterion, subject, _sample(f"std{n}", s)) for n, s in enumerate(standards)
+    ]
+    setting = Setting({}, "here", subject, besides, judge.bound(criterion, subject), [])
+    return judge.corrected([judge.line(criterion, [setting])])[0]
+
+
+def _criterion(**more: Any) -> Criterion:
+    return structs.replace(CRITERION, **more)
+
+
+STANDARD = [10.0, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10.4, 9.6, 10.0]
+
+
+def test_the_whole_interval_decides() -> None:
+    assert _line([v * 1.02 for v in STANDARD], STANDARD).verdict == "no worse than standard"
+    assert _line([v * 1.30 for v in STANDARD], STANDARD).verdict == "worse than standard"
+    noisy = [v + (4 if n % 2 else -2) for n, v in enumerate(STANDARD)]
+    line = _line(noisy, STANDARD)
+    assert line.verdict == "undecided"
+    assert line.more_seeds is None or line.more_seeds > 0
+
+
+def test_more_is_better_where_it_is() -> None:
+    less = [v * 0.7 for v in STANDARD]
+    assert _line(less, STANDARD, better="higher").verdict == "worse than standard"
+    assert _line(less, STANDARD).verdict == "no worse than standard"
+
+
+def test_no_worse_than_one_standard_is_no_worse() -> None:
+    bad = [v * 1.5 for v in STANDARD]
+    assert _line(bad, STANDARD, bad).verdict == "no worse than standard"
+    assert _line(bad, STANDARD, STANDARD).verdict == "worse than standard"
+
+
+def test_slack_holds_where_it_is_more_than_the_share() -> None:
+    zero = [0.0] * 10
+    assert _line([0.004] * 10, zero, slack=0.005).verdict == "no worse than standard"
+    assert _line([0.006] * 10, zero, slack=0.005).verdict == "worse than standard"
+
+
+def test_a_bound_is_kept_broken_or_open() -> None:
+    assert _line(STANDARD, margin=None, below=12.0).verdict == "meets"
+    assert _line(STANDARD, margin=None, below=9.0).verdict == "fails"
+    assert _line(STANDARD, margin=None, below=10.0).verdict == "undecided"
+    assert _line(STANDARD, margin=None, above=9.0).verdict == "meets"
+
+
+def test_a_run_without_a_value_and_a_warning_decide_nothing() -> None:
+    missing = [None, *STANDARD[1:]]
+    assert _line(missing, STANDARD).verdict == "undecided"
+    assert _line(missing, margin=None, below=12.0).verdict == "undecided"
+    line = _line([v * 1.5 for v in STANDARD], STANDARD)
+    warned = replace(line.settings[0], doubts=["limited-by-rwnd"])
+    again = judge.corrected([judge.line(line.criterion, [warned])])[0]
+    assert again.verdict == "undecided"
+    assert again.q is None
+
+
+def test_the_seeds_that_are_said_to_be_missing_do_decide() -> None:
+    dice = random.Random(23)
+
+    def drawn(n: int, mean: float) -> list[float]:
+        return [dice.gauss(mean, 1.0) for _ in range(n)]
+
+    decided = 0
+    for _ in range(40):
+        line = _line(drawn(10, 10.3), drawn(10, 10.0))
+        if line.more_seeds is not None:
+            n = 10 + line.more_seeds
+            decided += _line(drawn(4 * n, 10.3), drawn(4 * n, 10.0)).verdict != "undecided"
+    assert decided >= 10
+
+
+def test_where_nothing_differs_one_line_in_twenty_at_most_is_called_worse() -> None:
+    """The null, by chance alone: cards of forty lines with no margin to hide behind."""
+    dice = random.Random(9743)
+    called = lines = 0
+    for _ in range(20):
+        judged = []
+        for _ in range(40):
+            criterion = _criterion(margin=0.0)
+            settings = []
+            for _ in range(3):
+                samples = [_sample(name, [dice.gauss(10, 1) for _ in range(10)]) for name in "ab"]
+                beside = judge.compared(criterion, *samples)
+                settings.append(Setting({}, "here", samples[0], [beside], None, []))
+            judged.append(judge.line(criterion, settings))
+        card = judge.corrected(judged)
+        lines += len(card)
+        called += sum(line.verdict == "worse than standard" for line in card)
+    assert lines == 800
+    assert called <= lines / 20
+    # And with a correction for nothing, chance would have had its way.
+    assert called < 8
