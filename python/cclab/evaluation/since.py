@@ -61,7 +61,7 @@ def read(folder: Path, card: Card) -> dict[str, Any]:
     for key in ("schema", "suite", "suite_version", "quick", "backend"):
         if earlier.get(key) != form[key]:
             raise InputError(
-                f"{path}: `{key}` is {shown.line(str(earlier.get(key)))} there and {form[key]} here: "
+                f"{path}: `{key}` is {shown.line(str(earlier.get(key)))} there, {form[key]} here: "
                 "these cards cannot be compared"
             )
     return earlier
