@@ -13,6 +13,7 @@ page     the card as files: HTML, JSON, Markdown and JUnit XML
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from dataclasses import replace
@@ -82,6 +83,8 @@ def evaluate(
     if backend is not None:
         backend_called(backend)
     standards = [*api.each(against)] or [*loaded.says.standards]
+    for standard in standards:
+        _check_standard(standard)
     subject = _subject(variant)
     name = subject.name + ("" if backend in (None, "sim") else f"-{backend}")
     folder = Path(out) if out is not None else folder_of(loaded, name, quick=quick)
@@ -162,6 +165,15 @@ def _subject(variant: str) -> Subject:
     file = Path(path + colon.removesuffix(":")).absolute()
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return Subject(variant, f"{file}{f':{called}' if colon else ''}", declared["name"], digest)
+
+
+def _check_standard(name: str) -> None:
+    """Raises `InputError` if cclab has no variant called so."""
+    known = [variant["name"] for variant in json.loads(_core.variants())]
+    if name not in known:
+        nearest = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else "`cclab list variants` has them all"
+        raise InputError(f"no variant {shown.quoted(name)} to compare with; {hint}")
 
 
 def _check(planned: Sequence[Planned]) -> None:

@@ -265,7 +265,8 @@ def _sample(criterion: Criterion, variant: str, point: Point) -> Sample:
         if np.ndim(value):
             raise InputError(
                 f"criterion {shown.quoted(criterion.id)}: `{criterion.value}` gives a number for "
-                f"each of several flows; make one of them, as by mean(each('{criterion.flow}', '...'))"
+                "each of several flows; make one of them, as by "
+                f"mean(each('{criterion.flow}', '...'))"
             )
         values.append(float(value) if math.isfinite(value) else None)
     seeds = [run.run.seed for run in point.runs]
