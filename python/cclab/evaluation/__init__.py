@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +24,13 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from cclab import _core, api, shown
-from cclab.errors import InputError
+from cclab.errors import InputError, OpenClusterWarning
 from cclab.evaluation import judge, page, runs
 from cclab.evaluation import since as earlier_cards
 from cclab.evaluation.card import SCHEMA, Card
 from cclab.evaluation.file import load, names
 from cclab.evaluation.judge import Subject
+from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.store.folder import RESULTS
 
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from cclab.evaluation.judge import Line
     from cclab.evaluation.runs import Planned
     from cclab.execute import Listener
-    from cclab.execute.address import Scheduler
 
 __all__ = ["DEFAULT_SUITE", "SCHEMA", "Card", "evaluate", "load", "names"]
 
@@ -62,7 +63,7 @@ def evaluate(
     repeat: int | None = None,
     seed: int | None = None,
     jobs: int | None = None,
-    cluster: Scheduler | None = None,
+    cluster: str | Scheduler | None = None,
     listener: Callable[[Planned], Listener | None] = lambda _: None,
 ) -> Card:
     """Runs what is missing of a suite for `variant`, and judges each criterion.
@@ -80,6 +81,9 @@ def evaluate(
     runs stay in the folder.
     """
     loaded = _only(load(suite), api.each(only))
+    scheduler = Scheduler.of(cluster) if isinstance(cluster, str) else cluster
+    if isinstance(cluster, str) and scheduler is not None and scheduler.danger is not None:
+        warnings.warn(scheduler.danger, OpenClusterWarning, stacklevel=2)
     if backend is not None:
         backend_called(backend)
     standards = [*api.each(against)] or [*loaded.says.standards]
@@ -106,7 +110,7 @@ def evaluate(
         if each.refusals:
             lines += _unavailable(loaded, each)
             continue
-        done = runs.carry_out(each, jobs=jobs, cluster=cluster, listener=listener)
+        done = runs.carry_out(each, jobs=jobs, cluster=scheduler, listener=listener)
         criteria = loaded.criteria(each.scenario.name)
         despite = loaded.says.despite
         lines += judge.lines(criteria, each.scenario, despite, done, subject, each.standards)
