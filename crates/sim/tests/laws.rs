@@ -4,7 +4,7 @@ mod common;
 
 use cclab_sim::fuzzing::audit;
 use cclab_spec::{
-    Change, Direction, Distribution, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
+    Change, Direction, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
     ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Reorder, Scenario, Sizes, Start,
     TRAFFIC_KINDS, Topology, Traffic,
 };
@@ -68,26 +68,46 @@ fn losses() -> impl Strategy<Value = Vec<Loss>> {
     prop::collection::vec(one, 0..4)
 }
 
-/// Jitter, reordering, copies and corruption, each of them or none.
-fn disturbance() -> impl Strategy<Value = (Option<Jitter>, Option<Reorder>, [Option<f64>; 2])> {
-    let distribution = select(vec![Distribution::Uniform, Distribution::Normal]);
-    let jitter = (millis(1..20), distribution, any::<bool>());
+/// Jitter, slots, packets held back, copies and corruption, each of them or none.
+type Disturbance = (
+    Option<Jitter>,
+    Option<Slots>,
+    Option<Reorder>,
+    [Option<f64>; 2],
+);
+
+fn disturbance() -> impl Strategy<Value = Disturbance> {
+    let jitter = prop_oneof![
+        (millis(1..20), any::<bool>()).prop_map(|(max, reorder)| Jitter::Uniform { max, reorder }),
+        (millis(1..20), any::<bool>()).prop_map(|(max, reorder)| Jitter::Normal { max, reorder }),
+        (millis(1..40), any::<bool>()).prop_map(|(mean, reorder)| Jitter::Wifi { mean, reorder }),
+    ];
     let reorder = (0.0..0.1_f64, millis(1..30));
     (
         prop::option::weighted(0.3, jitter),
+        prop::option::weighted(0.3, slots()),
         prop::option::weighted(0.3, reorder),
         prop::option::weighted(0.3, 0.0..0.1_f64),
         prop::option::weighted(0.3, 0.0..0.05_f64),
     )
-        .prop_map(|(jitter, reorder, duplicate, corrupt)| {
-            let jitter = jitter.map(|(max, distribution, reorder)| Jitter {
-                max,
-                distribution,
-                reorder,
-            });
+        .prop_map(|(jitter, slots, reorder, duplicate, corrupt)| {
+            // Packets that overtook each other wait for no slots.
+            let slots = slots.filter(|_| !jitter.is_some_and(Jitter::reorders));
             let reorder = reorder.map(|(probability, delay)| Reorder { probability, delay });
-            (jitter, reorder, [duplicate, corrupt])
+            (jitter, slots, reorder, [duplicate, corrupt])
         })
+}
+
+fn slots() -> impl Strategy<Value = Slots> {
+    let packets = prop::option::of((1..20_u64).prop_map(NonZero::new));
+    let bytes = prop::option::of((1..20_000_u64).prop_map(NonZero::new));
+    (millis(0..5), millis(0..10), packets, bytes).prop_map(|(shortest, more, packets, bytes)| {
+        Slots {
+            every: [shortest, shortest + more],
+            packets: packets.flatten(),
+            bytes: bytes.flatten(),
+        }
+    })
 }
 
 /// Changes in the order of time; none of the rate of a link that has none.
@@ -97,15 +117,17 @@ fn schedule() -> impl Strategy<Value = Vec<Change>> {
         prop::option::of(300_000_u64..20_000_000),
         prop::option::of(millis(0..50)),
         prop::option::of(0.0..0.05_f64),
+        prop::option::of(millis(0..30)),
     );
     prop::collection::vec(change, 0..4).prop_map(|changes| {
         let mut changes: Vec<Change> = changes
             .into_iter()
-            .map(|(at, bps, delay, loss)| Change {
+            .map(|(at, bps, delay, loss, jitter)| Change {
                 at,
                 rate: bps.map(common::rate),
                 delay,
                 loss,
+                jitter,
             })
             .collect();
         changes.sort_by_key(|change| change.at);
@@ -135,7 +157,10 @@ fn impaired(link: Link) -> impl Strategy<Value = Link> {
         opportunities(),
     );
     parts.prop_map(move |(loss, outage, disturbance, mut schedule, trace)| {
-        let (jitter, reorder, [duplicate, corrupt]) = disturbance;
+        let (jitter, slots, reorder, [duplicate, corrupt]) = disturbance;
+        if jitter.is_none() {
+            schedule.iter_mut().for_each(|change| change.jitter = None);
+        }
         if link.rate.is_none() || trace.is_some() {
             schedule.iter_mut().for_each(|change| change.rate = None);
         }
@@ -143,6 +168,7 @@ fn impaired(link: Link) -> impl Strategy<Value = Link> {
             loss,
             outage,
             jitter,
+            slots,
             reorder,
             duplicate,
             corrupt,

@@ -293,6 +293,12 @@ fn additions() -> Vec<(&'static str, &'static str, &'static str)> {
         ("reorder", "{ probability = 1e-300, delay = \"5ms\" }", ""),
         ("jitter", "{ max = \"1ns\" }", ""),
         (
+            "jitter",
+            "{ distribution = \"wifi\", mean = \"0s\" }",
+            "",
+        ),
+        ("slots", "{ every = [\"0s\", \"1ns\"], packets = 3 }", ""),
+        (
             "outage",
             "{ start = \"899999999ns\", duration = \"1ns\" }",
             "",

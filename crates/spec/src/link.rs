@@ -1,5 +1,7 @@
 //! Links of a resolved experiment, and what they do to packets.
 
+use std::num::NonZero;
+
 use cclab_units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,9 @@ pub struct Link {
     /// Random extra delay of every packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
+    /// Packets that wait for slots behind the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Slots>,
     /// Packets that are held back and overtaken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
@@ -37,7 +42,7 @@ pub struct Link {
     /// Probability that a packet is changed on the way, so that the receiving host discards it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<f64>,
-    /// Changes of rate, delay or loss during the run, in the order of time.
+    /// Changes of rate, delay, loss or jitter during the run, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<Change>,
     /// When the link sends, instead of at its rate.
@@ -58,6 +63,7 @@ impl Link {
             loss: Vec::new(),
             outage: Vec::new(),
             jitter: None,
+            slots: None,
             reorder: None,
             duplicate: None,
             corrupt: None,
@@ -139,6 +145,7 @@ pub(crate) fn mirrored(schedule: &[Change], rate: bool, delay: bool) -> Vec<Chan
         rate: change.rate.filter(|_| rate),
         delay: change.delay.filter(|_| delay),
         loss: None,
+        jitter: None,
     });
     other
         .filter(|change| change.rate.is_some() || change.delay.is_some())
@@ -238,26 +245,65 @@ pub struct Outage {
 
 /// Random extra delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Jitter {
-    /// The largest extra delay.
-    pub max: Time,
-    /// How it is distributed between zero and the largest.
-    pub distribution: Distribution,
-    /// Whether packets may overtake each other by it.
-    pub reorder: bool,
-}
-
-/// A distribution of jitter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Distribution {
+#[serde(tag = "distribution", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Jitter {
     /// Every delay from zero to the largest is as likely.
-    #[default]
-    Uniform,
+    Uniform {
+        /// The largest extra delay.
+        max: Time,
+        /// Whether packets may overtake each other by it.
+        reorder: bool,
+    },
     /// Around half of the largest, which is three standard deviations from either end; what
     /// falls beyond an end is at that end.
-    Normal,
+    Normal {
+        /// The largest extra delay.
+        max: Time,
+        /// Whether packets may overtake each other by it.
+        reorder: bool,
+    },
+    /// That of a Wi-Fi network with many others around (draft-huitema-ccwg-c4-test-04, section
+    /// "Handling of High Jitter Environments").
+    Wifi {
+        /// The mean that the model is asked for.
+        mean: Time,
+        /// Whether packets may overtake each other by it.
+        reorder: bool,
+    },
+}
+
+impl Jitter {
+    /// Whether packets may overtake each other by it.
+    pub fn reorders(self) -> bool {
+        let (Jitter::Uniform { reorder, .. }
+        | Jitter::Normal { reorder, .. }
+        | Jitter::Wifi { reorder, .. }) = self;
+        reorder
+    }
+
+    /// The largest extra delay, or the mean where there is no largest: what a schedule changes.
+    pub fn size(self) -> Time {
+        let (Jitter::Uniform { max: size, .. }
+        | Jitter::Normal { max: size, .. }
+        | Jitter::Wifi { mean: size, .. }) = self;
+        size
+    }
+}
+
+/// Instants at which packets that wait may pass, in order: those that come between two wait for
+/// the second, as behind a link that aggregates packets (Wi-Fi, DOCSIS, LTE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slots {
+    /// The shortest and the longest time until a slot opens.
+    pub every: [Time; 2],
+    /// The most packets that one lets pass; absent: all that wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<NonZero<u64>>,
+    /// The bytes, with link framing, by which one is used up: the packet that comes to them or
+    /// beyond is the last; absent: as many as come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<NonZero<u64>>,
 }
 
 /// Packets that are held back, so that later ones overtake them.
@@ -285,4 +331,7 @@ pub struct Change {
     /// New probability of independent loss in front of the queue, instead of those before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
+    /// New size of the jitter ([`Jitter::size`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Time>,
 }

@@ -6,6 +6,7 @@ mod datagrams;
 mod files;
 mod flow;
 mod graph;
+mod jitter;
 mod layout;
 mod link;
 mod network;

@@ -22,8 +22,8 @@ mod probe;
 mod traffic;
 
 pub(crate) use link::{
-    Access, Bottleneck, Change, GraphLink, Impairments, Jitter, Loss, LossKind, Outage, Reorder,
-    Reverse,
+    Access, Bottleneck, Change, Distribution, GraphLink, Impairments, Jitter, Loss, LossKind,
+    Outage, Reorder, Reverse, Slots,
 };
 pub(crate) use placed::PlaceKeys;
 use placed::placed_table;

@@ -1,7 +1,7 @@
 //! A link under study: its queues are sampled, and all that the study writes of it happens here.
 
 use cclab_layout::{Layout, Link, LinkId};
-use cclab_spec::{Link as Line, Place};
+use cclab_spec::{Jitter, Link as Line, Place};
 use cclab_units::Time;
 
 use crate::cable::{End, Front, Majors, Shaper, Way, Wire};
@@ -34,8 +34,9 @@ impl Network<'_> {
                 delay: line.delay,
                 rate: line.rate,
             }),
-            jitter: link.jitter.filter(|jitter| !jitter.reorder).map(|j| j.max),
-            overtaking: link.jitter.filter(|jitter| jitter.reorder).map(|j| j.max),
+            jitter: link.jitter.filter(|j| !j.reorders()).map(Jitter::size),
+            overtaking: link.jitter.filter(|j| j.reorders()).map(Jitter::size),
+            slots: link.slots,
             held: link.reorder,
             changes: changes.any(|changes| changes),
             serialises: self.serialises(),

@@ -415,6 +415,29 @@ fn packets_overtake_behind_the_wire_and_on_the_way_there_alone() {
     );
 }
 
+#[test]
+fn slots_are_those_of_a_netem_behind_the_wire() {
+    let slots = "slots = { every = [\"0.8ms\", \"5ms\"], packets = 16, bytes = \"20kB\" }\n";
+    let held = "reorder = { probability = \"2%\", delay = \"5ms\" }\n";
+    let orders = in_guest(&scenario(&format!("{slots}{held}jitter = \"2ms\"\n[[flow]]\n")));
+    assert_eq!(
+        lines_of(&orders, "wires", "r0"),
+        [
+            "root handle 1: netem limit 1000000 delay 21000us 1000us rate 10000000bit",
+            "parent 1:1 handle 2: netem limit 1000000 slot 800000ns 5000000ns packets 16 bytes 20000",
+            "parent 2:1 handle 3: netem limit 1000000 delay 5000us reorder 98%",
+            "clsact",
+        ]
+    );
+    // A wire that has slots alone is no plain pair of interfaces.
+    let bare = "delay = \"0s\"\nslots = { every = \"3ms\" }\n[[flow]]\n";
+    let mut bare = scenario(&bare.replace("delay = \"0s\"\n", ""));
+    bare.network.bottleneck.delay = Time::ZERO;
+    let orders = in_host(&bare);
+    let slot = "parent 1:1 handle 2: netem limit 1000000 slot 3000000ns 3000000ns";
+    assert!(lines_of(&orders, "wires", "r0").contains(&slot.to_owned()));
+}
+
 /// Orders as a person reads them.
 fn readable(orders: &Orders) -> String {
     let mut text = String::new();
@@ -700,6 +723,18 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
         (
             "jitter = { max = \"1ms\", distribution = \"normal\" }\n[[flow]]\n",
             "network.bottleneck.jitter: ",
+        ),
+        (
+            "jitter = { mean = \"1ms\", distribution = \"wifi\" }\n[[flow]]\n",
+            "network.bottleneck.jitter: ",
+        ),
+        (
+            "jitter = \"1ms\"\nschedule = { at = \"1s\", jitter = \"2ms\" }\n[[flow]]\n",
+            "network.bottleneck.schedule: ",
+        ),
+        (
+            "slots = { every = \"1ms\", bytes = \"3GB\" }\n[[flow]]\n",
+            "network.bottleneck.slots: ",
         ),
         (
             "loss = [\"1%\", { p = \"1%\", r = \"30%\" }]\n[[flow]]\n",

@@ -8,10 +8,12 @@ use super::bursts::Bursts;
 use super::chance::Chance;
 use super::course::Course;
 use super::gate::{Gate, Loss};
+use super::jitter::ExtraDelay;
 use super::listed::Listed;
 use super::opportunities::Opportunities;
 use super::random::RandomLoss;
 use super::schedule::Schedule;
+use super::slots::Slots;
 use crate::link::Link;
 
 /// Puts impairments in their places.
@@ -61,10 +63,16 @@ impl Installer<'_> {
             link.fit().entry.get_or_insert_default().corrupt(chance);
         }
         let moves = spec.schedule.iter().any(|change| change.delay.is_some());
-        if spec.jitter.is_some() || spec.reorder.is_some() || moves {
+        if spec.jitter.is_some() || spec.slots.is_some() || spec.reorder.is_some() || moves {
             let mut course = Course::in_order();
             if let Some(jitter) = spec.jitter {
-                course.jitter(jitter, stream("jitter"));
+                let sizes = spec.schedule.iter();
+                let sizes = sizes.filter_map(|change| Some((change.at, change.jitter?)));
+                let dice = stream("jitter");
+                course.jitter(ExtraDelay::new(jitter, sizes.collect(), dice));
+            }
+            if let Some(slots) = spec.slots {
+                course.slots(Slots::new(slots, stream("slots")));
             }
             if let Some(reorder) = spec.reorder {
                 course.reorder(reorder, stream("reorder"));

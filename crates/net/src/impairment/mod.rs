@@ -12,10 +12,13 @@ mod chance;
 mod course;
 mod gate;
 mod install;
+mod jitter;
 mod listed;
 mod opportunities;
 mod random;
 mod schedule;
+mod slots;
+mod wifi;
 
 pub use course::Course;
 pub use gate::Gate;
