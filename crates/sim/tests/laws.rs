@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::num::NonZero;
+
 use cclab_sim::fuzzing::audit;
 use cclab_spec::{
-    Change, Direction, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
-    ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Reorder, Scenario, Sizes, Start,
-    TRAFFIC_KINDS, Topology, Traffic,
+    Change, Direction, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link, ListedPackets, Loss,
+    LossModel, Opportunities, Outage, Place, Reorder, Scenario, Sizes, Slots, Start, TRAFFIC_KINDS,
+    Topology, Traffic,
 };
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;

@@ -292,11 +292,6 @@ fn additions() -> Vec<(&'static str, &'static str, &'static str)> {
         ("corrupt", never, ""),
         ("reorder", "{ probability = 1e-300, delay = \"5ms\" }", ""),
         ("jitter", "{ max = \"1ns\" }", ""),
-        (
-            "jitter",
-            "{ distribution = \"wifi\", mean = \"0s\" }",
-            "",
-        ),
         ("slots", "{ every = [\"0s\", \"1ns\"], packets = 3 }", ""),
         (
             "outage",

@@ -212,7 +212,10 @@ fn link(name: &str, link: &Link, found: &mut Found) {
     if link.schedule.iter().any(|change| change.jitter.is_some()) {
         found.refuse(at("schedule"), "a jitter that changes");
     }
-    let largest = [link.slots.map(|slots| slots.packets), link.slots.map(|slots| slots.bytes)];
+    let largest = [
+        link.slots.map(|slots| slots.packets),
+        link.slots.map(|slots| slots.bytes),
+    ];
     let largest = largest.into_iter().flatten().flatten().max();
     if let Some(limit) = largest.filter(|limit| limit.get() > MAX_OF_SLOT) {
         let what = format!("slots of {limit} (netem counts to {MAX_OF_SLOT})");

@@ -419,7 +419,9 @@ fn packets_overtake_behind_the_wire_and_on_the_way_there_alone() {
 fn slots_are_those_of_a_netem_behind_the_wire() {
     let slots = "slots = { every = [\"0.8ms\", \"5ms\"], packets = 16, bytes = \"20kB\" }\n";
     let held = "reorder = { probability = \"2%\", delay = \"5ms\" }\n";
-    let orders = in_guest(&scenario(&format!("{slots}{held}jitter = \"2ms\"\n[[flow]]\n")));
+    let orders = in_guest(&scenario(&format!(
+        "{slots}{held}jitter = \"2ms\"\n[[flow]]\n"
+    )));
     assert_eq!(
         lines_of(&orders, "wires", "r0"),
         [
@@ -430,10 +432,9 @@ fn slots_are_those_of_a_netem_behind_the_wire() {
         ]
     );
     // A wire that has slots alone is no plain pair of interfaces.
-    let bare = "delay = \"0s\"\nslots = { every = \"3ms\" }\n[[flow]]\n";
-    let mut bare = scenario(&bare.replace("delay = \"0s\"\n", ""));
+    let mut bare = scenario("slots = { every = \"3ms\" }\n[[flow]]\n");
     bare.network.bottleneck.delay = Time::ZERO;
-    let orders = in_host(&bare);
+    let orders = orders(&bare, 1, Target::Host);
     let slot = "parent 1:1 handle 2: netem limit 1000000 slot 3000000ns 3000000ns";
     assert!(lines_of(&orders, "wires", "r0").contains(&slot.to_owned()));
 }

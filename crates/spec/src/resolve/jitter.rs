@@ -43,7 +43,11 @@ pub(super) fn jitter(
         return Err(problem.or_at(*at));
     }
     let Some(size) = size else {
-        return Err(missing(name).or_at(written.at));
+        let problem = Problem {
+            help: format!("such as `{name} = \"7ms\"`"),
+            ..missing(name)
+        };
+        return Err(problem.or_at(written.at));
     };
     let size = size.value.0;
     let reorder = table.reorder.unwrap_or(false);
