@@ -191,7 +191,7 @@ fn slots_let_packets_pass_in_groups_and_count_those_that_wait_as_on_the_wire() {
     );
     // Just before the second group passes, eight have left the queue and not arrived.
     scenario.duration = Some(groups[1][0] - Time::from_nanos(1));
-    let waiting = run(&scenario).links[0].in_flight;
+    let waiting = run(&scenario, 1).links[0].in_flight;
     assert_eq!(waiting, 8);
 }
 

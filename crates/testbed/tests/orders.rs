@@ -419,11 +419,11 @@ fn packets_overtake_behind_the_wire_and_on_the_way_there_alone() {
 fn slots_are_those_of_a_netem_behind_the_wire() {
     let slots = "slots = { every = [\"0.8ms\", \"5ms\"], packets = 16, bytes = \"20kB\" }\n";
     let held = "reorder = { probability = \"2%\", delay = \"5ms\" }\n";
-    let orders = in_guest(&scenario(&format!(
+    let in_a_guest = in_guest(&scenario(&format!(
         "{slots}{held}jitter = \"2ms\"\n[[flow]]\n"
     )));
     assert_eq!(
-        lines_of(&orders, "wires", "r0"),
+        lines_of(&in_a_guest, "wires", "r0"),
         [
             "root handle 1: netem limit 1000000 delay 21000us 1000us rate 10000000bit",
             "parent 1:1 handle 2: netem limit 1000000 slot 800000ns 5000000ns packets 16 bytes 20000",
@@ -434,9 +434,9 @@ fn slots_are_those_of_a_netem_behind_the_wire() {
     // A wire that has slots alone is no plain pair of interfaces.
     let mut bare = scenario("slots = { every = \"3ms\" }\n[[flow]]\n");
     bare.network.bottleneck.delay = Time::ZERO;
-    let orders = orders(&bare, 1, Target::Host);
+    let on_host = orders(&bare, 1, Target::Host);
     let slot = "parent 1:1 handle 2: netem limit 1000000 slot 3000000ns 3000000ns";
-    assert!(lines_of(&orders, "wires", "r0").contains(&slot.to_owned()));
+    assert!(lines_of(&on_host, "wires", "r0").contains(&slot.to_owned()));
 }
 
 /// Orders as a person reads them.
