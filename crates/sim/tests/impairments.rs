@@ -202,7 +202,7 @@ fn jitter_follows_its_schedule() {
     let mut bottleneck = link(Some(12_000_000), MILLI * 10, Limit::Packets(100));
     let plain = arrivals(&watch(&one_flow(bottleneck.clone(), 1448 * 10)));
     bottleneck.jitter = Some(Jitter::Wifi {
-        mean: Time::ZERO,
+        average: Time::ZERO,
         reorder: false,
     });
     let change = |at, jitter| Change {

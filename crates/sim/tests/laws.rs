@@ -82,7 +82,8 @@ fn disturbance() -> impl Strategy<Value = Disturbance> {
     let jitter = prop_oneof![
         (millis(1..20), any::<bool>()).prop_map(|(max, reorder)| Jitter::Uniform { max, reorder }),
         (millis(1..20), any::<bool>()).prop_map(|(max, reorder)| Jitter::Normal { max, reorder }),
-        (millis(1..40), any::<bool>()).prop_map(|(mean, reorder)| Jitter::Wifi { mean, reorder }),
+        (millis(1..40), any::<bool>())
+            .prop_map(|(average, reorder)| Jitter::Wifi { average, reorder }),
     ];
     let reorder = (0.0..0.1_f64, millis(1..30));
     (

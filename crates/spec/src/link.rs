@@ -265,8 +265,8 @@ pub enum Jitter {
     /// That of a Wi-Fi network with many others around (draft-huitema-ccwg-c4-test-04, section
     /// "Handling of High Jitter Environments").
     Wifi {
-        /// The mean that the model is asked for.
-        mean: Time,
+        /// The average that the model is asked for.
+        average: Time,
         /// Whether packets may overtake each other by it.
         reorder: bool,
     },
@@ -281,11 +281,11 @@ impl Jitter {
         reorder
     }
 
-    /// The largest extra delay, or the mean where there is no largest: what a schedule changes.
+    /// The largest extra delay, or the average where there is no largest: what a schedule changes.
     pub fn size(self) -> Time {
         let (Jitter::Uniform { max: size, .. }
         | Jitter::Normal { max: size, .. }
-        | Jitter::Wifi { mean: size, .. }) = self;
+        | Jitter::Wifi { average: size, .. }) = self;
         size
     }
 }
@@ -331,7 +331,7 @@ pub struct Change {
     /// New probability of independent loss in front of the queue, instead of those before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
-    /// New size of the jitter ([`Jitter::size`]).
+    /// New largest extra delay of the jitter, or its new average ([`Jitter::size`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Time>,
 }

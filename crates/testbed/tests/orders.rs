@@ -726,7 +726,7 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
             "network.bottleneck.jitter: ",
         ),
         (
-            "jitter = { mean = \"1ms\", distribution = \"wifi\" }\n[[flow]]\n",
+            "jitter = { average = \"1ms\", distribution = \"wifi\" }\n[[flow]]\n",
             "network.bottleneck.jitter: ",
         ),
         (

@@ -19,10 +19,6 @@ Direction: TypeAlias = Literal["forward", "reverse"]
 """Which way a flow's data travels over the bottleneck."""
 
 
-Distribution: TypeAlias = Literal["uniform", "normal"]
-"""A distribution of jitter."""
-
-
 EventKind: TypeAlias = Literal["ack", "queue", "drop"]
 """A kind of traced event."""
 
@@ -267,6 +263,8 @@ class Change(TypedDict):
     """When."""
     delay: NotRequired[Time]
     """New one-way delay."""
+    jitter: NotRequired[Time]
+    """New largest extra delay of the jitter, or its new average (`Jitter.size`)."""
     loss: NotRequired[float]
     """New probability of independent loss in front of the queue, instead of those before."""
     rate: NotRequired[Rate]
@@ -321,15 +319,44 @@ Datagrams: TypeAlias = ConstantRateDatagrams | OnOffDatagrams | VideoDatagrams
 """A source of datagrams."""
 
 
-class Jitter(TypedDict):
-    """Random extra delay."""
+class UniformJitter(TypedDict):
+    """Every delay from zero to the largest is as likely."""
 
-    distribution: Distribution
-    """How it is distributed between zero and the largest."""
+    distribution: Literal["uniform"]
     max: Time
     """The largest extra delay."""
     reorder: bool
     """Whether packets may overtake each other by it."""
+
+
+class NormalJitter(TypedDict):
+    """
+    Around half of the largest, which is three standard deviations from either end; what
+    falls beyond an end is at that end.
+    """
+
+    distribution: Literal["normal"]
+    max: Time
+    """The largest extra delay."""
+    reorder: bool
+    """Whether packets may overtake each other by it."""
+
+
+class WifiJitter(TypedDict):
+    """
+    That of a Wi-Fi network with many others around (draft-huitema-ccwg-c4-test-04, section
+    "Handling of High Jitter Environments").
+    """
+
+    average: Time
+    """The average that the model is asked for."""
+    distribution: Literal["wifi"]
+    reorder: bool
+    """Whether packets may overtake each other by it."""
+
+
+Jitter: TypeAlias = UniformJitter | NormalJitter | WifiJitter
+"""Random extra delay."""
 
 
 class LossModel(LossModelGilbertElliott):
@@ -391,6 +418,23 @@ class Reorder(TypedDict):
     """For how long."""
     probability: float
     """Probability that a packet is."""
+
+
+class Slots(TypedDict):
+    """
+    Instants at which packets that wait may pass, in order: those that come between two wait for
+    the second, as behind a link that aggregates packets (Wi-Fi, DOCSIS, LTE).
+    """
+
+    bytes: NotRequired[int]
+    """
+    The bytes, with link framing, by which one is used up: the packet that comes to them or
+    beyond is the last; absent: as many as come.
+    """
+    every: list[Time]
+    """The shortest and the longest time until a slot opens."""
+    packets: NotRequired[int]
+    """The most packets that one lets pass; absent: all that wait."""
 
 
 class Start(TypedDict):
@@ -567,7 +611,9 @@ class Link(TypedDict):
     reverse: NotRequired[Link]
     """The way back, where it is not the mirror image (`Link.way_back`)."""
     schedule: NotRequired[list[Change]]
-    """Changes of rate, delay or loss during the run, in the order of time."""
+    """Changes of rate, delay, loss or jitter during the run, in the order of time."""
+    slots: NotRequired[Slots]
+    """Packets that wait for slots behind the wire."""
     trace: NotRequired[str]
     """When the link sends, instead of at its rate."""
 

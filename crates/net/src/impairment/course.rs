@@ -97,12 +97,12 @@ mod tests {
     #[test]
     fn near_packets_keep_their_order_unless_asked_otherwise() {
         let max = MAX;
-        let mean = Time::from_millis(7);
+        let average = Time::from_millis(7);
         for (reorder, sorted) in [(false, true), (true, false)] {
             for jitter in [
                 Jitter::Uniform { max, reorder },
                 Jitter::Normal { max, reorder },
-                Jitter::Wifi { mean, reorder },
+                Jitter::Wifi { average, reorder },
             ] {
                 let mut course = jittery(jitter);
                 let gap = Time::from_micros(100);
@@ -117,9 +117,9 @@ mod tests {
     /// so much behind its slot.
     #[test]
     fn slots_stand_behind_jitter_and_before_what_is_held_back() {
-        let mean = Time::from_millis(7);
+        let average = Time::from_millis(7);
         let wifi = Jitter::Wifi {
-            mean,
+            average,
             reorder: false,
         };
         let spec = Spec {

@@ -2,7 +2,7 @@
 //!
 //! The model is that of draft-huitema-ccwg-c4-test-04, section "Handling of High Jitter
 //! Environments": N1 times 1 ms of deferral, less a random part of the last, and for a share of the
-//! packets N2 times 7.5 ms of retransmission. Its mean is the one that it is asked for, from 1 to
+//! packets N2 times 7.5 ms of retransmission. Its mean is the average that it is asked for, from 1 to
 //! 91 ms, less 0.316 ms: the random part takes half a millisecond of each packet with a deferral.
 
 use cclab_units::{Stream, Time};
@@ -15,20 +15,20 @@ const RETRANSMISSION: u64 = 7_500_000;
 const DEFERRALS: (f64, f64) = (1.0, 0.367_879_441_171_442_33);
 /// Retransmissions on average, of packets that have some; e to the minus of it.
 const RETRANSMISSIONS: (f64, f64) = (12.0, 6.144_212_353_328_21e-6);
-/// Up to this mean no packet is retransmitted.
+/// Up to this average no packet is retransmitted.
 const LEAST: f64 = 1e6;
-/// Nanoseconds from there to the mean by which all are: 12 times 7.5 ms.
+/// Nanoseconds from there to the average by which all are: 12 times 7.5 ms.
 const RANGE: f64 = 90e6;
 
-/// The extra delay of a packet where the model is asked for `mean`; none where that is zero.
-pub fn latency(mean: Time, dice: &mut Stream) -> Time {
-    let share = ((mean.as_nanos() as f64 - LEAST) / RANGE).clamp(0.0, 1.0);
-    // All are drawn for every packet: another mean leaves the dice of those behind it.
+/// The extra delay of a packet where the model is asked for `average`; none where that is zero.
+pub fn latency(average: Time, dice: &mut Stream) -> Time {
+    let share = ((average.as_nanos() as f64 - LEAST) / RANGE).clamp(0.0, 1.0);
+    // All are drawn for every packet: another average leaves the dice of those behind it.
     let deferrals = poisson(DEFERRALS, dice);
     let cut = (DEFERRAL as f64 * dice.uniform()) as u64;
     let is_retransmitted = dice.chance(share);
     let retransmissions = poisson(RETRANSMISSIONS, dice);
-    if mean == Time::ZERO {
+    if average == Time::ZERO {
         return Time::ZERO;
     }
     let mut latency = deferrals * DEFERRAL;
@@ -61,9 +61,9 @@ mod tests {
     use super::*;
 
     /// In milliseconds, of packets enough.
-    fn latencies(mean: Time) -> Vec<f64> {
+    fn latencies(average: Time) -> Vec<f64> {
         let mut dice = Stream::new(11, "jitter");
-        let latency = |_| latency(mean, &mut dice).as_secs_f64() * 1e3;
+        let latency = |_| latency(average, &mut dice).as_secs_f64() * 1e3;
         (0..400_000).map(latency).collect()
     }
 
@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_of_zero_adds_nothing() {
+    fn an_average_of_zero_adds_nothing() {
         assert!(latencies(Time::ZERO).iter().all(|&latency| latency == 0.0));
     }
 
-    /// A packet has the same dice whatever the mean: a larger one adds retransmissions alone.
+    /// A packet has the same dice whatever the average: a larger one adds retransmissions alone.
     #[test]
-    fn a_larger_mean_only_adds_retransmissions() {
+    fn a_larger_average_only_adds_retransmissions() {
         let pairs = latencies(Time::from_millis(1));
         let pairs = pairs.into_iter().zip(latencies(Time::from_millis(12)));
         for (less, more) in pairs {

@@ -89,7 +89,7 @@ pub const IMPAIRMENTS: &[Kind] = &[
         name: "jitter.wifi",
         summary: "random extra delay as on a Wi-Fi network with many others around",
         keys: &[
-            key("mean", "the mean that the model is asked for", None),
+            key("average", "the average that the model is asked for", None),
             key("distribution", "\"wifi\"", None),
             key(
                 "reorder",
@@ -97,7 +97,7 @@ pub const IMPAIRMENTS: &[Kind] = &[
                 Some("false"),
             ),
         ],
-        example: Example::Link("jitter = { distribution = \"wifi\", mean = \"7ms\" }"),
+        example: Example::Link("jitter = { distribution = \"wifi\", average = \"7ms\" }"),
     },
     Kind {
         name: "slots",
@@ -152,7 +152,7 @@ pub const IMPAIRMENTS: &[Kind] = &[
             key("loss", "the new probability of independent loss", None),
             key(
                 "jitter",
-                "the new largest extra delay, or the new mean, of the link's jitter",
+                "the new largest extra delay, or the new average, of the link's jitter",
                 None,
             ),
         ],

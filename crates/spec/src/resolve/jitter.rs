@@ -25,18 +25,18 @@ pub(super) fn jitter(
     };
     let distribution = table.distribution.unwrap_or_default();
     let (name, size, foreign) = match distribution {
-        Distribution::Uniform | Distribution::Normal => ("max", &table.max, &table.mean),
-        Distribution::Wifi => ("mean", &table.mean, &table.max),
+        Distribution::Uniform | Distribution::Normal => ("max", &table.max, &table.average),
+        Distribution::Wifi => ("average", &table.average, &table.max),
     };
     if let Some(At { at, .. }) = foreign {
         let problem = match distribution {
             Distribution::Wifi => Problem::new(
                 "`max` belongs to a jitter that is \"uniform\" or \"normal\": one that is \"wifi\" \
                  has no largest",
-                "write `mean`, or leave out `distribution`",
+                "write `average`, or leave out `distribution`",
             ),
             Distribution::Uniform | Distribution::Normal => Problem::new(
-                "`mean` belongs to a jitter that is \"wifi\"",
+                "`average` belongs to a jitter that is \"wifi\"",
                 "write `max`, the largest extra delay, or `distribution = \"wifi\"`",
             ),
         };
@@ -55,7 +55,7 @@ pub(super) fn jitter(
         Distribution::Uniform => Jitter::Uniform { max: size, reorder },
         Distribution::Normal => Jitter::Normal { max: size, reorder },
         Distribution::Wifi => Jitter::Wifi {
-            mean: size,
+            average: size,
             reorder,
         },
     })

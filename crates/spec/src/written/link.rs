@@ -186,8 +186,8 @@ pub(crate) enum LossKind {
 pub(crate) struct Jitter {
     /// The largest extra delay (uniform, normal).
     pub max: Option<At<TimeText>>,
-    /// The mean that the model is asked for (wifi).
-    pub mean: Option<At<TimeText>>,
+    /// The average that the model is asked for (wifi).
+    pub average: Option<At<TimeText>>,
     /// How it is distributed. Default: "uniform".
     pub distribution: Option<Distribution>,
     /// Whether packets may overtake each other by it. Default: false.
@@ -265,6 +265,6 @@ pub(crate) struct Change {
     pub delay: Option<TimeText>,
     /// The new probability of independent loss in front of the queue, instead of those before.
     pub loss: Option<Share>,
-    /// The new largest extra delay of the link's jitter, or its new mean (wifi).
+    /// The new largest extra delay of the link's jitter, or its new average (wifi).
     pub jitter: Option<TimeText>,
 }
