@@ -4,7 +4,8 @@ use std::num::NonZero;
 
 use cclab_units::{Rate, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::opportunities::Opportunities;
 use crate::scenario::Queue;
@@ -244,7 +245,7 @@ pub struct Outage {
 }
 
 /// Random extra delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(tag = "distribution", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Jitter {
     /// Every delay from zero to the largest is as likely.
@@ -270,6 +271,22 @@ pub enum Jitter {
         /// Whether packets may overtake each other by it.
         reorder: bool,
     },
+}
+
+/// With the tag in second place: the names of runs depend on the order.
+impl Serialize for Jitter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (key, distribution) = match self {
+            Jitter::Uniform { .. } => ("max", "uniform"),
+            Jitter::Normal { .. } => ("max", "normal"),
+            Jitter::Wifi { .. } => ("average", "wifi"),
+        };
+        let mut fields = serializer.serialize_struct("Jitter", 3)?;
+        fields.serialize_field(key, &self.size())?;
+        fields.serialize_field("distribution", distribution)?;
+        fields.serialize_field("reorder", &self.reorders())?;
+        fields.end()
+    }
 }
 
 impl Jitter {

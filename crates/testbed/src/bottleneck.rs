@@ -45,6 +45,11 @@ impl Network<'_> {
         let ends = [(from, "next"), (to, "prev")]
             .map(|(&node, interface)| End::of(namespace_of(node), interface.to_owned()));
         let between = self.cable(&ends, &wire);
+        if let (Some([_, right]), Some(netem)) = (&between, wire.slotted()) {
+            // One that is set up at the instant 0 of a guest takes that for no slots.
+            let line = format!("qdisc change dev {right} parent 1:1 handle 2: {netem}");
+            self.change(Time::from_nanos(1), self.wires, vec![line], vec![]);
+        }
         let losses = Impairment::of(link, Place::Router);
         let front = Front {
             delay: Time::ZERO,

@@ -81,21 +81,28 @@ impl Wire {
             let half = words::delay(jitter / 2);
             format!("netem limit {NETEM_LIMIT} delay {half} {half}")
         });
-        let slots = self.slots.map(|slots| {
-            let [shortest, longest] = slots.every.map(words::nanoseconds);
-            let mut netem = format!("netem limit {NETEM_LIMIT} slot {shortest} {longest}");
-            for (word, limit) in [("packets", slots.packets), ("bytes", slots.bytes)] {
-                netem += &limit.map_or(String::new(), |limit| format!(" {word} {limit}"));
-            }
-            netem
-        });
         // netem lets the share that it is told pass at once and delays the rest.
         let held = self.held.map(|held| {
             let delay = words::delay(held.delay);
             let pass = words::percent(1.0 - held.probability);
             format!("netem limit {NETEM_LIMIT} delay {delay} reorder {pass}")
         });
-        overtaking.into_iter().chain(slots).chain(held).collect()
+        overtaking
+            .into_iter()
+            .chain(self.slotted())
+            .chain(held)
+            .collect()
+    }
+
+    /// The slots, as the first behind the wire: what overtakes before them is refused.
+    pub fn slotted(&self) -> Option<String> {
+        let slots = self.slots?;
+        let [shortest, longest] = slots.every.map(words::nanoseconds);
+        let mut netem = format!("netem limit {NETEM_LIMIT} slot {shortest} {longest}");
+        for (word, limit) in [("packets", slots.packets), ("bytes", slots.bytes)] {
+            netem += &limit.map_or(String::new(), |limit| format!(" {word} {limit}"));
+        }
+        Some(netem)
     }
 
     /// The wire from right to left.
