@@ -431,6 +431,16 @@ fn slots_are_those_of_a_netem_behind_the_wire() {
             "clsact",
         ]
     );
+    // Once a guest's clock runs: at the instant 0 netem takes that for no slots.
+    let first = &in_a_guest.changes[0];
+    assert_eq!(first.at, Time::from_nanos(1));
+    assert_eq!(
+        first.tc,
+        [
+            "qdisc change dev r0 parent 1:1 handle 2: netem limit 1000000 slot 800000ns 5000000ns \
+          packets 16 bytes 20000"
+        ]
+    );
     // A wire that has slots alone is no plain pair of interfaces.
     let mut bare = scenario("slots = { every = \"3ms\" }\n[[flow]]\n");
     bare.network.bottleneck.delay = Time::ZERO;
