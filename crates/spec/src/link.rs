@@ -323,6 +323,20 @@ pub struct Slots {
     pub bytes: Option<NonZero<u64>>,
 }
 
+impl Slots {
+    /// The most that they let pass of packets of `packet` bytes, over many slots; `None`: as much as
+    /// comes.
+    pub fn rate(&self, packet: u64) -> Option<Rate> {
+        let by_bytes = self.bytes.map(|bytes| bytes.get().div_ceil(packet));
+        let packets = self.packets.map(NonZero::get).into_iter().chain(by_bytes);
+        let [shortest, longest] = self.every;
+        Rate::from_bytes_per(
+            2 * packet.saturating_mul(packets.min()?),
+            shortest + longest,
+        )
+    }
+}
+
 /// Packets that are held back, so that later ones overtake them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
