@@ -91,7 +91,7 @@ impl From<&Scenario> for MeasureInput {
                 paths.largest_rates(scenario.duration.unwrap_or(Time::NEVER))
             }),
             sampled_every: scenario.trace.interval,
-            ecn: scenario.flows.iter().map(|flow| flow.ecn).collect(),
+            ecn: scenario.flows.iter().map(|flow| flow.ecn.is_on()).collect(),
             programs: {
                 let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
                 programs.map(|flow| flow.name.clone()).collect()

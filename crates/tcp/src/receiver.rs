@@ -25,6 +25,7 @@ use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
 
+use crate::accecn::{Accurate, EcnMode, ace, answer_to, arrived_as, is_mangled, syn_flags};
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
 use crate::seq;
 use buffer::Buffer;
@@ -50,9 +51,9 @@ pub struct ReceiverConfig {
     pub rwnd_max: u64,
     /// A buffer that grows to it; `None`: the window is as large from the start.
     pub buffer: Option<ReceiveBuffer>,
-    /// Whether to agree to ECN (RFC 3168) when the sender offers it.
-    pub ecn: bool,
-    /// What an echo says of the marks.
+    /// The most that it agrees to of the feedback of marks that the sender asks for.
+    pub ecn: EcnMode,
+    /// What the variant makes of marks, and so what an echo says of them where they are echoed.
     pub feedback: EcnFeedback,
     /// How its packets say that they may be marked, where they do.
     pub codepoint: Ecn,
@@ -137,7 +138,12 @@ pub struct Receiver {
     /// `Last.ACK.sent` as an offset.
     last_ack: u64,
 
-    ecn: bool,
+    ecn: EcnMode,
+    /// What is known where marks are counted.
+    accurate: Option<Box<Accurate>>,
+    /// How the last SYN came, and how many SYN-ACKs have left.
+    syn_codepoint: Ecn,
+    syn_acks: u32,
     /// Congestion was experienced, and the sender has not said that it reacted; or, where each
     /// mark is echoed, the last segment was marked (`DCTCP.CE`, RFC 8257 section 3.2).
     echo_congestion: bool,
@@ -184,7 +190,10 @@ impl Receiver {
             timestamps: false,
             ts_recent: 0,
             last_ack: 0,
-            ecn: false,
+            ecn: EcnMode::Off,
+            accurate: None,
+            syn_codepoint: Ecn::NotEct,
+            syn_acks: 0,
             echo_congestion: false,
             ack_before_change: None,
             buffer: config
@@ -212,11 +221,17 @@ impl Receiver {
         }
         match self.state {
             State::Listen => return, // not of this connection; a reset is not modelled
-            State::SynReceived => self.on_handshake_done(now),
+            State::SynReceived => {
+                self.on_handshake_done(now);
+                self.on_handshake_ace(packet);
+            }
             State::Established => {}
         }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
         self.keep_timestamp(packet, start);
+        if self.accurate.is_some() {
+            self.count_mark(packet, start);
+        }
         if packet.payload == 0 {
             return self.on_empty(packet, start);
         }
@@ -354,7 +369,13 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, packet: &Packet) {
+        self.syn_codepoint = packet.ecn;
         if self.state != State::Listen {
+            if packet.flags & syn_flags(EcnMode::Accurate) == 0
+                && let Some(accurate) = &mut self.accurate
+            {
+                accurate.sends_ect = false; // the sender may have given up ECN (RFC 9768 section 3.1.5)
+            }
             // A repeated SYN: the SYN-ACK was lost, or the ACK of it was late.
             self.pending = match self.state {
                 State::SynReceived => Pending::SynAck,
@@ -368,7 +389,8 @@ impl Receiver {
         self.first_seq = packet.seq.wrapping_add(1);
         self.timestamps = wire.timestamps && packet.tsval != 0;
         self.ts_recent = packet.tsval;
-        self.ecn = self.config.ecn && packet.has(flags::ECE | flags::CWR);
+        self.ecn = answer_to(self.config.ecn, packet.flags);
+        self.accurate = (self.ecn == EcnMode::Accurate).then(|| Box::new(Accurate::new(true)));
         self.scaling = wire.window_scaling && packet.wscale_plus_one != 0;
         self.shift = if self.scaling {
             // Linux scales by the memory that the window is part of.
@@ -416,18 +438,57 @@ impl Receiver {
         }
     }
 
+    /// The first packet after the SYN-ACK, if it is a bare acknowledgement, tells how that came
+    /// (RFC 9768 table 4).
+    fn on_handshake_ace(&mut self, packet: &Packet) {
+        let bare = packet.payload == 0 && packet.sack_len == 0 && !packet.has(flags::FIN);
+        let sent = self.control_ecn();
+        if let Some(accurate) = &mut self.accurate
+            && bare
+        {
+            let told = ace(packet.flags);
+            let mangled = arrived_as(told).is_some_and(|arrived| is_mangled(sent, arrived));
+            accurate.sends_ect &= told != 0 && !mangled;
+        }
+    }
+
+    /// Counts the codepoint with which a segment came that is acceptable (RFC 9293 section
+    /// 3.10.7.4), where marks are counted.
+    fn count_mark(&mut self, packet: &Packet, start: u64) {
+        let end = start + u64::from(packet.payload);
+        let acceptable = match packet.payload {
+            0 => start >= self.rcv_nxt && start <= self.edge,
+            _ => end > self.rcv_nxt && start < self.edge,
+        };
+        let Some(accurate) = self.accurate.as_mut().filter(|_| acceptable) else {
+            return;
+        };
+        let asks = accurate
+            .received
+            .on_packet(packet.ecn, u32::from(packet.payload));
+        match (packet.payload, &mut self.linux) {
+            (0, _) if asks.alone => self.pending = Pending::Ack,
+            (1.., Some(linux)) if asks.beside_data => linux.acks.insist(),
+            (1.., None) if asks.beside_data => self.pending = Pending::Ack,
+            _ => {}
+        }
+    }
+
     fn on_ecn(&mut self, packet: &Packet) {
-        if !self.ecn {
+        if self.ecn == EcnMode::Off {
             return;
         }
         let marked = packet.ecn == Ecn::Ce;
         self.counters.ce_marks += u64::from(marked);
+        if self.accurate.is_some() {
+            return;
+        }
         if self.linux.is_some() {
             return self.on_reaction_as_linux(packet);
         }
         match self.config.feedback {
             // RFC 3168 section 6.1.3: echo a mark until the sender says that it reacted.
-            EcnFeedback::Classic => {
+            EcnFeedback::Classic | EcnFeedback::Accurate => {
                 self.echo_congestion &= !packet.has(flags::CWR);
                 self.echo_congestion |= marked;
             }
@@ -462,7 +523,8 @@ impl Receiver {
             self.note_fin(start);
             self.take_fin();
             self.pending = Pending::Ack;
-        } else if start != self.rcv_nxt {
+        } else if start != self.rcv_nxt && !(self.accurate.is_some() && start > self.rcv_nxt) {
+            // Beside counts it may be a bare acknowledgement that overtook data.
             // Old or ahead: a probe, or a sender out of step (RFC 9293 section 3.10.7.4).
             self.pending = Pending::Ack;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cclab_layout::{Layout, Role};
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    BOTTLENECK_POINT, By, DelayAt, Direction, EventKind, Flow, Forwarder, Jitter, Link, Loss,
+    BOTTLENECK_POINT, By, DelayAt, Direction, Ecn, EventKind, Flow, Forwarder, Jitter, Link, Loss,
     LossModel, Place, Scenario, Topology,
 };
 use cclab_units::{Rate, Time};
@@ -327,6 +327,16 @@ fn flow(scenario: &Scenario, flow: &Flow, target: Target, found: &mut Found) {
     if flow.packet_rate.is_some() && target != Target::Wire {
         let what = "hosts that handle so many packets per second (a kernel handles what comes)";
         found.refuse(at("packet_rate"), what);
+    }
+    if flow.ecn == Ecn::Accurate {
+        let what = "ecn \"accecn\" (Linux counts marks from 6.18 on)";
+        found.refuse(at("ecn"), what);
+    }
+    if flow.receiver_ecn.is_some() {
+        found.refuse(
+            at("ecn.receiver"),
+            "another feedback of marks than the sender's",
+        );
     }
     if let Some(every) = flow.delayed_ack.filter(|&every| every > 2) {
         let what =

@@ -2,7 +2,7 @@
 //! and what the core does to packets, with whom, and over which networks.
 
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Kind, TOPOLOGIES};
-use cclab_spec::{Opportunities, Scenario, TRAFFIC_KINDS, TrafficKind};
+use cclab_spec::{Ecn, Opportunities, Scenario, TRAFFIC_KINDS, TrafficKind};
 use cclab_units::Time;
 
 use super::{Case, How, scenario};
@@ -131,7 +131,7 @@ fn disciplines() -> impl Iterator<Item = Case> {
             }
             for (place, flow) in scenario.flows.iter_mut().take(2).enumerate() {
                 mixed(discipline.name, place).clone_into(&mut flow.cc);
-                flow.ecn = ecn;
+                flow.ecn = if ecn { Ecn::Classic } else { Ecn::Off };
             }
             scenario
         };
