@@ -107,7 +107,7 @@ impl Packet {
                 _ => Order::One,
             },
             fields: (first >> FIELDS & 0b11) as u8,
-            counters: [first & COUNTER, second, third],
+            counters: [first, second, third].map(|counter| counter & COUNTER),
         })
     }
 

@@ -170,6 +170,7 @@ impl Sender {
         let marked = accurate
             .told
             .on_ack(counts.ace, counts.option.as_ref(), newly);
+        self.flight.counters.marks_told += u64::from(marked);
         u64::from(marked) * mss
     }
 

@@ -29,8 +29,10 @@ pub struct Counters {
     pub undos: u64,
     /// Tail loss probes.
     pub tail_loss_probes: u64,
-    /// Acknowledgements with an ECN echo.
+    /// Acknowledgements with an ECN echo, or that tell of marks.
     pub ecn_echoes: u64,
+    /// Marked packets that they tell of, where marks are counted.
+    pub marks_told: u64,
 }
 
 /// What a sender has in flight, what limits it, and what is known of its losses.

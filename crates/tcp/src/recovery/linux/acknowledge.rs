@@ -208,6 +208,7 @@ impl Linux {
             return 0;
         }
         line.counters.ecn_echoes += 1;
+        line.counters.marks_told += u64::from(marked);
         self.tcp.delivered_ce = self.tcp.delivered_ce.wrapping_add(marked);
         flag::ECE | flag::SLOWPATH // a change of the three flags is off the fast path
     }
