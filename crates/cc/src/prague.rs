@@ -79,6 +79,8 @@ const SWING: f64 = 4.0 / 128.0;
 const SLOW_GAIN: f64 = 1.0 / 128.0;
 /// A burst lasts 2^-12 seconds at the rate (`prague_burst_shift`).
 const BURSTS_PER_SECOND: f64 = 4_096.0;
+/// Bursts that wait in a host's discipline (`tcp_small_queue_check`).
+const WAITING: u32 = 2;
 /// Bytes of a window up to which the rate is what is kept (`prague_cwnd_transit`, full packets).
 const RATE_BELOW: u32 = 4 * 1_500;
 /// Bytes of headers beside payload (`tcp_mss_to_mtu`, with timestamps).
@@ -196,15 +198,22 @@ impl Prague {
         self.rate * rtt_us / 1e6 / f64::from(tcp.mss_cache)
     }
 
+    /// Whether the window limits the sender. The module is for hosts whose discipline `fq` spaces
+    /// packets out: those that wait there are in flight, as many as two bursts. Here the stack itself
+    /// holds them back, and they are not.
+    fn is_window_used(&self, tcp: &Tcp, sample: &RateSample) -> bool {
+        tcp.is_cwnd_limited() || sample.prior_in_flight + WAITING * self.burst >= tcp.snd_cwnd
+    }
+
     /// `prague_update_cwnd`: grows by what was acknowledged and not marked, and lets the stack's window
     /// follow by a segment.
-    fn update_window(&mut self, tcp: &mut Tcp, acked: u32, marked: u32) {
+    fn update_window(&mut self, tcp: &mut Tcp, sample: &RateSample, marked: u32) {
         if marked > 0 && !self.saw_mark {
             self.window /= 2.0; // out of slow start, as for a loss
             self.saw_mark = true;
         }
-        let unmarked = acked.saturating_sub(marked);
-        if unmarked > 0 && !self.in_loss && tcp.is_cwnd_limited() {
+        let unmarked = sample.acked_sacked.saturating_sub(marked);
+        if unmarked > 0 && !self.in_loss && self.is_window_used(tcp, sample) {
             let mut left = unmarked;
             if tcp.in_slow_start() {
                 left = tcp.slow_start(unmarked);
@@ -404,7 +413,7 @@ impl CongestionOps for Prague {
     fn cong_control(&mut self, tcp: &mut Tcp, _ack: u32, _flag: u32, sample: &RateSample) {
         let marked = tcp.delivered_ce.wrapping_sub(self.told_ce);
         self.told_ce = tcp.delivered_ce;
-        self.update_window(tcp, sample.acked_sacked, marked);
+        self.update_window(tcp, sample, marked);
         if self.is_round_over(tcp) {
             self.end_round(tcp);
         }
@@ -600,6 +609,25 @@ mod tests {
         let cwnd = flow.1.snd_cwnd;
         assert_eq!(flow.0.undo_cwnd(&mut flow.1), cwnd);
         assert!((flow.0.window - 20.0).abs() < 0.5, "{}", flow.0.window);
+    }
+
+    /// Of 20 segments 18 are in flight: two wait to be paced. With 17 the application has no more.
+    #[test]
+    fn a_window_that_pacing_keeps_from_being_full_grows() {
+        let mut flow = flow(20, 25_000);
+        flow.1.is_cwnd_limited = 0;
+        let mut grown = |prior_in_flight| {
+            let before = flow.0.window;
+            flow.1.delivered += 1;
+            let sample = RateSample {
+                acked_sacked: 1,
+                prior_in_flight,
+                ..RateSample::default()
+            };
+            flow.0.cong_control(&mut flow.1, 0, 0, &sample);
+            flow.0.window > before
+        };
+        assert_eq!([17, 18, 20].map(&mut grown), [false, true, true]);
     }
 
     #[test]

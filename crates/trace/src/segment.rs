@@ -201,6 +201,8 @@ fn add_ecn_bytes(tcp: &mut TcpHeader, option: &EcnBytes) -> Result<(), TcpOption
 
 #[cfg(test)]
 mod tests {
+    use cclab_packet::{Ecn, Order};
+
     use super::*;
 
     const OPTIONS: WireOptions = WireOptions {
@@ -268,5 +270,37 @@ mod tests {
             ..Packet::default()
         };
         assert!(headers(&packet, OPTIONS, 0).is_err());
+    }
+
+    /// RFC 9768 sections 3.2.2 and 3.2.3: the three flags, and the option behind the others, in whole
+    /// words.
+    #[test]
+    fn counts_of_marks_are_flags_and_an_option() {
+        let mut packet = Packet {
+            tsval: 7,
+            tsecr: 3,
+            flags: flags::ACK | flags::AE | flags::ECE,
+            sack_len: 2,
+            sack: [(100, 200), (300, 400), (0, 0), (0, 0)],
+            ..Packet::default()
+        };
+        let told = EcnBytes::new(Order::One, 2, |codepoint| match codepoint {
+            Ecn::Ect1 => 0x0a0b0c,
+            _ => 1_448,
+        });
+        packet.set_ecn_bytes(&told);
+        let headers = headers(&packet, OPTIONS, 0).expect("40 bytes of options");
+        let (_, rest) = Ipv4Header::from_slice(headers.bytes()).expect("an IPv4 header");
+        let (tcp, _) = TcpHeader::from_slice(rest).expect("a TCP header");
+        assert_eq!(
+            (tcp.ns, tcp.cwr, tcp.ece, tcp.ack),
+            (true, false, true, true)
+        );
+        let options = tcp.options.as_slice();
+        assert_eq!(options.len(), 40);
+        assert_eq!(options[32..], [174, 8, 0x0a, 0x0b, 0x0c, 0, 5, 0xa8]);
+        let three = EcnBytes::new(Order::One, 3, |_| 1);
+        packet.set_ecn_bytes(&three);
+        assert!(super::headers(&packet, OPTIONS, 0).is_err(), "44 bytes");
     }
 }

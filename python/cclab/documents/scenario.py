@@ -525,8 +525,11 @@ class Flow(FlowFrom):
     """Which way the data goes."""
     duration: Time | None
     """How long it sends after its start; absent: until the transfer or the run ends."""
-    ecn: bool
-    """Whether the flow negotiates ECN."""
+    ecn: bool | Literal["accecn"]
+    """
+    The feedback of marks that the flow asks for; `false`: it negotiates no ECN, unless its variant
+    always does.
+    """
     extra_delay: Time
     """
     Extra one-way delay that this flow's access link adds, each way, so that the path has
@@ -547,6 +550,8 @@ class Flow(FlowFrom):
     Packets per second that each of its two hosts handles, sent and received together;
     absent: whatever comes.
     """
+    receiver_ecn: NotRequired[bool | Literal["accecn"]]
+    """The most that its receiver agrees to; absent: whatever it asks for."""
     rwnd: int | None
     """The largest window the receiver advertises, in bytes; absent: the profile's."""
     server: NotRequired[list[str]]
