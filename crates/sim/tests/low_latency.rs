@@ -2,8 +2,8 @@
 
 mod common;
 
-use cclab_spec::{Ecn, Limit, Scenario};
-use cclab_units::Time;
+use cclab_spec::{Codepoint, Ecn, Limit, Place, Remark, Scenario};
+use cclab_units::{Rate, Time};
 
 use common::{Marks, dumbbell, flow, link, run_with, steady_goodput};
 
@@ -167,4 +167,77 @@ fn cubic_does_not_mind_how_it_is_told() {
     };
     let [echoed, counted] = [Ecn::Classic, Ecn::Accurate].map(told);
     assert!((counted / echoed - 1.0).abs() < 0.02, "{echoed} {counted}");
+}
+
+fn remark(at: Place, to: &[(Codepoint, Codepoint)], probability: f64) -> Remark {
+    Remark {
+        at,
+        to: to.iter().copied().collect(),
+        probability,
+    }
+}
+
+/// Marks at random of 2%, and a link that is never full: in a virtual round trip a flow sends
+/// (1 + sqrt(3)) (1 - p) / p segments (worked out in `prague.rs`), whatever the round trip below 25 ms.
+#[test]
+fn marks_at_random_give_the_rate_of_the_formula() {
+    for (rtt_ms, virtual_ms) in [(5, 25), (20, 25), (50, 50)] {
+        let mut scenario = pragues(&[rtt_ms], None);
+        let bottleneck = &mut scenario.network.bottleneck;
+        bottleneck.rate = Rate::from_bps(1_000_000_000);
+        bottleneck.remark = vec![remark(
+            Place::Router,
+            &[(Codepoint::Ect1, Codepoint::Ce)],
+            0.02,
+        )];
+        let segments = (1.0 + 3.0_f64.sqrt()) * 0.98 / 0.02;
+        let expected = segments * 1_448.0 * 8_000.0 / f64::from(virtual_ms);
+        let ratio = steady_goodput(&scenario, 1)[0] / expected;
+        assert!((0.85..1.15).contains(&ratio), "{rtt_ms} ms: {ratio}");
+    }
+}
+
+/// RFC 9331 section 5.4.1.1 and RFC 9768 section 3.2.2.3: where codepoints are cleared before the queue,
+/// a flow of Prague sees that in the handshake, sends what cannot be marked, and lives by losses. Cleared
+/// behind it, marks are lost to it, and its data are dropped in the end.
+#[test]
+fn a_path_that_bleaches_leaves_losses() {
+    use Codepoint::{Ce, Ect0, Ect1, NotEct};
+    for at in [Place::Router, Place::Receiver] {
+        let mut scenario = pragues(&[20], None);
+        scenario.network.bottleneck.remark = vec![remark(
+            at,
+            &[(Ect1, NotEct), (Ect0, NotEct), (Ce, NotEct)],
+            1.0,
+        )];
+        let summary = run_with(&scenario, 1, &mut ());
+        let flow = &summary.flows[0];
+        assert_eq!(flow.ecn_echoes, 0, "{at:?}");
+        assert!(flow.retransmits > 0, "{at:?}");
+        // Only the SYN could be marked: the next packets are not capable.
+        assert!(
+            summary.links[0].marks <= 1,
+            "{at:?} {}",
+            summary.links[0].marks
+        );
+        let goodput = steady_goodput(&scenario, 1);
+        assert!(goodput[0] > 0.8 * 40e6, "{goodput:?}");
+    }
+}
+
+/// ECT(1) that has become ECT(0) waits in the classic queue; CE that is forgotten at the end of a tunnel
+/// leaves nothing to react to but losses.
+#[test]
+fn what_becomes_of_a_codepoint_decides_the_queue() {
+    use Codepoint::{Ce, Ect0, Ect1};
+    let mut scenario = beside_cubic(true);
+    scenario.network.bottleneck.remark = vec![remark(Place::Router, &[(Ect1, Ect0)], 1.0)];
+    let [scalable, classic] = queueing(&scenario);
+    assert!(scalable > 0.008 && classic > 0.008, "{scalable} {classic}");
+    let mut tunnel = pragues(&[20], None);
+    tunnel.network.bottleneck.remark = vec![remark(Place::Receiver, &[(Ce, Ect1)], 1.0)];
+    let summary = run_with(&tunnel, 1, &mut ());
+    assert!(summary.links[0].marks > 1_000, "{}", summary.links[0].marks);
+    assert_eq!(summary.flows[0].ecn_echoes, 0);
+    assert!(summary.flows[0].retransmits > 0);
 }

@@ -1,5 +1,6 @@
 //! Links of a resolved experiment, and what they do to packets.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 
 use cclab_units::{Rate, Time};
@@ -43,6 +44,9 @@ pub struct Link {
     /// Probability that a packet is changed on the way, so that the receiving host discards it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<f64>,
+    /// Codepoints of ECN that are changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remark: Vec<Remark>,
     /// Changes of rate, delay, loss or jitter during the run, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<Change>,
@@ -68,6 +72,7 @@ impl Link {
             reorder: None,
             duplicate: None,
             corrupt: None,
+            remark: Vec::new(),
             schedule: Vec::new(),
             trace: None,
             reverse: None,
@@ -163,6 +168,34 @@ pub enum Place {
     Router,
     /// Arriving at the receiving host, after the last link.
     Receiver,
+}
+
+/// A change of the codepoint of ECN in the IP header of packets that pass a place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remark {
+    /// Where.
+    pub at: Place,
+    /// What each codepoint becomes; those that stay are absent.
+    pub to: BTreeMap<Codepoint, Codepoint>,
+    /// The probability that a packet is changed.
+    pub probability: f64,
+}
+
+/// A codepoint of the ECN field (RFC 3168 section 5), as study files name it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Codepoint {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECN-capable, for queues of low latency (RFC 9331).
+    Ect1,
+    /// ECN-capable.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
 }
 
 /// A loss of packets, whatever they carry.

@@ -14,6 +14,7 @@ mod params;
 mod probe;
 mod program;
 mod relations;
+mod remark;
 mod traffic;
 mod variant;
 

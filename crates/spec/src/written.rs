@@ -23,8 +23,8 @@ mod probe;
 mod traffic;
 
 pub(crate) use link::{
-    Access, Bottleneck, Change, Distribution, GraphLink, Impairments, Jitter, Loss, LossKind,
-    Outage, Reorder, Reverse, Slots,
+    Access, Bleach, Bottleneck, Change, Distribution, GraphLink, Impairments, Jitter, Loss,
+    LossKind, Outage, Remark, Reorder, Reverse, Slots,
 };
 pub(crate) use placed::PlaceKeys;
 use placed::placed_table;

@@ -235,6 +235,11 @@ fn link(name: &str, link: &Link, found: &mut Found) {
              many, and what hits an Ethernet address hurts nobody)",
         ),
         (
+            "remark",
+            !link.remark.is_empty(),
+            "codepoints of ECN that are changed (netem changes none)",
+        ),
+        (
             "trace",
             link.trace.is_some(),
             "a trace of delivery opportunities",

@@ -854,3 +854,35 @@ fn a_host_refuses_the_network_of_the_simulator() {
     );
     assert_eq!(refusals(text, Target::Wire), [""; 0]);
 }
+
+/// What Linux 6.12 and its networks lack is refused by name.
+#[test]
+fn counts_of_marks_and_changed_codepoints_are_refused() {
+    let scenario = &scenarios(
+        "duration = \"10s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\nremark = \"bleach\"\n\
+         queue = { limit = \"100p\" }\n[[flow]]\nname = \"a\"\ncc = \"prague\"\n\
+         [[flow]]\nname = \"b\"\necn = { sender = \"accecn\", receiver = true }\n",
+    )[0];
+    let told = |target| {
+        let found = unsupported(scenario, target).into_iter();
+        found
+            .map(|it| format!("{}: {}", it.path, it.what))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    for target in [Target::Wire, Target::Guest, Target::Host] {
+        let told = told(target);
+        assert!(
+            told.contains("flow.a.cc: variant prague (the kernel has: reno,"),
+            "{told}"
+        );
+        assert!(
+            told.contains("flow.b.ecn: ecn \"accecn\" (Linux counts marks from 6.18 on)"),
+            "{told}"
+        );
+        assert!(told.contains("flow.b.ecn.receiver: "), "{told}");
+        let changes =
+            told.contains("network.bottleneck.remark: codepoints of ECN that are changed");
+        assert_eq!(changes, target != Target::Wire, "{told}");
+    }
+}

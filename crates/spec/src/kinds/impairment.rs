@@ -143,6 +143,27 @@ pub const IMPAIRMENTS: &[Kind] = &[
         example: Example::Link("corrupt = \"0.1%\""),
     },
     Kind {
+        name: "remark",
+        summary: "changes of the codepoint of ECN: \"bleach\", which clears it, or a table",
+        keys: &[
+            key(
+                "not-ect",
+                "what packets become that are not ECN-capable",
+                None,
+            ),
+            key("ect1", "what ECT(1) becomes", None),
+            key("ect0", "what ECT(0) becomes", None),
+            key("ce", "what CE becomes", None),
+            key(
+                "probability",
+                "the probability that a packet is changed",
+                Some("1"),
+            ),
+            AT,
+        ],
+        example: Example::Link("remark = { ect1 = \"ect0\" }"),
+    },
+    Kind {
         name: "schedule",
         summary: "changes of rate, delay, loss or jitter during the run",
         keys: &[

@@ -8,6 +8,7 @@ use super::files::Files;
 use super::jitter::{jitter, slots};
 use super::network::{ENDLESS_QUEUE, PathFacts, queue};
 use super::positive_time;
+use super::remark::remark;
 use crate::de::At;
 use crate::error::{Position, Problem, missing};
 use crate::link::{
@@ -180,6 +181,7 @@ impl Links<'_, '_> {
         link.reorder = link.reorder.filter(|reorder| reorder.probability > 0.0);
         link.duplicate = some(written.duplicate);
         link.corrupt = some(written.corrupt);
+        link.remark = written.remark.iter().filter_map(remark).collect();
         Ok(())
     }
 

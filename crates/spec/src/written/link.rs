@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Queue;
 use crate::de::At;
-use crate::link::Place;
+use crate::link::{Codepoint, Place};
 use crate::text::{BriefOrFull, OneOrMany, RateText, Share, SizeText, TimeText};
 
 /// Declares a table of a link: keys of its own, and those of impairments, which every link has.
@@ -31,6 +31,9 @@ macro_rules! link_table {
             /// The probability that a packet is changed on the way: it travels on, and the
             /// receiving host discards it. Default: 0.
             pub corrupt: Option<Share>,
+            /// Changes of the codepoint of ECN: "bleach", which clears it; a table; or a list of them.
+            #[serde(default)]
+            pub remark: OneOrMany<BriefOrFull<Bleach, Remark>>,
             /// Times during which every packet is lost.
             #[serde(default)]
             pub outage: OneOrMany<Outage>,
@@ -52,6 +55,7 @@ macro_rules! link_table {
                     reorder: self.reorder.as_ref(),
                     duplicate: self.duplicate,
                     corrupt: self.corrupt,
+                    remark: &self.remark.0,
                     outage: &self.outage.0,
                     schedule: &self.schedule.0,
                 }
@@ -134,8 +138,39 @@ pub(crate) struct Impairments<'a> {
     pub reorder: Option<&'a Reorder>,
     pub duplicate: Option<Share>,
     pub corrupt: Option<Share>,
+    pub remark: &'a [BriefOrFull<Bleach, Remark>],
     pub outage: &'a [Outage],
     pub schedule: &'a [Change],
+}
+
+/// A word for a change of codepoints.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Bleach {
+    /// No packet is ECN-capable any more.
+    Bleach,
+}
+
+/// A change of the codepoint of ECN at a place.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table such as { ect1 = \"ect0\", at = \"router\" }"
+)]
+pub(crate) struct Remark {
+    /// What packets become that are not ECN-capable. Default: they stay so.
+    pub not_ect: Option<Codepoint>,
+    /// What ECT(1) becomes. Default: it stays so.
+    pub ect1: Option<Codepoint>,
+    /// What ECT(0) becomes. Default: it stays so.
+    pub ect0: Option<Codepoint>,
+    /// What CE becomes. Default: it stays so.
+    pub ce: Option<Codepoint>,
+    /// The probability that a packet is changed. Default: 1.
+    pub probability: Option<Share>,
+    /// Where. Default: "router".
+    pub at: Option<Place>,
 }
 
 /// A loss at a place: independent with `rate`, bursts with `p` and `r`, or listed `packets`.
