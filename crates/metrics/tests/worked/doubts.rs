@@ -577,10 +577,10 @@ fn slots_that_let_less_pass_than_their_link_are_told_of() {
     assert!(warning.message.contains(told), "{}", warning.message);
     assert!(warning.remedy.contains("`packets`"), "{}", warning.remedy);
     assert_eq!(raised("packets = 5"), None);
-    assert!(raised("bytes = 4543").is_some());
-    assert_eq!(raised("bytes = 6057"), None);
+    assert!(raised("bytes = \"4543B\"").is_some());
+    assert_eq!(raised("bytes = \"6057B\""), None);
     assert!(
-        raised("packets = 4, bytes = 60570").is_some(),
+        raised("packets = 4, bytes = \"60570B\"").is_some(),
         "the narrower limit counts"
     );
     assert_eq!(
