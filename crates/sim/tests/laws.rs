@@ -6,9 +6,9 @@ use std::num::NonZero;
 
 use cclab_sim::fuzzing::audit;
 use cclab_spec::{
-    Change, Direction, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link, ListedPackets, Loss,
-    LossModel, Opportunities, Outage, Place, Reorder, Scenario, Sizes, Slots, Start, TRAFFIC_KINDS,
-    Topology, Traffic,
+    Change, Codepoint, Direction, Ecn, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
+    ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Remark, Reorder, Scenario, Sizes,
+    Slots, Start, TRAFFIC_KINDS, Topology, Traffic,
 };
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
@@ -158,28 +158,49 @@ fn impaired(link: Link) -> impl Strategy<Value = Link> {
         disturbance(),
         schedule(),
         opportunities(),
+        remarks(),
     );
-    parts.prop_map(move |(loss, outage, disturbance, mut schedule, trace)| {
-        let (jitter, slots, reorder, [duplicate, corrupt]) = disturbance;
-        if jitter.is_none() {
-            schedule.iter_mut().for_each(|change| change.jitter = None);
-        }
-        if link.rate.is_none() || trace.is_some() {
-            schedule.iter_mut().for_each(|change| change.rate = None);
-        }
-        Link {
-            loss,
-            outage,
-            jitter,
-            slots,
-            reorder,
-            duplicate,
-            corrupt,
-            schedule,
-            trace: trace.filter(|_| link.rate.is_some()),
-            ..link.clone()
-        }
-    })
+    parts.prop_map(
+        move |(loss, outage, disturbance, mut schedule, trace, remark)| {
+            let (jitter, slots, reorder, [duplicate, corrupt]) = disturbance;
+            if jitter.is_none() {
+                schedule.iter_mut().for_each(|change| change.jitter = None);
+            }
+            if link.rate.is_none() || trace.is_some() {
+                schedule.iter_mut().for_each(|change| change.rate = None);
+            }
+            Link {
+                loss,
+                outage,
+                jitter,
+                slots,
+                reorder,
+                duplicate,
+                corrupt,
+                remark,
+                schedule,
+                trace: trace.filter(|_| link.rate.is_some()),
+                ..link.clone()
+            }
+        },
+    )
+}
+
+/// Any codepoint may become any other.
+fn remarks() -> impl Strategy<Value = Vec<Remark>> {
+    let all = [
+        Codepoint::NotEct,
+        Codepoint::Ect1,
+        Codepoint::Ect0,
+        Codepoint::Ce,
+    ];
+    let to = prop::collection::btree_map(select(all.to_vec()), select(all.to_vec()), 1..4);
+    let one = (place(), to, 0.0..1.0_f64).prop_map(|(at, to, probability)| Remark {
+        at,
+        to,
+        probability,
+    });
+    prop::collection::vec(one, 0..2)
 }
 
 fn outages() -> impl Strategy<Value = Vec<Outage>> {
@@ -211,6 +232,10 @@ fn access() -> impl Strategy<Value = Link> {
     prop_oneof![4 => plain(), 1 => plain().prop_flat_map(impaired)]
 }
 
+fn ecn() -> impl Strategy<Value = Ecn> {
+    select(vec![Ecn::Off, Ecn::Classic, Ecn::Accurate])
+}
+
 /// A flow with `transfer` bytes to send; its name is given later.
 fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value = Flow> {
     let variants: Vec<&str> = cclab_cc::simulated().map(|v| v.name).collect();
@@ -222,14 +247,15 @@ fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value
     );
     let manner = (
         prop::option::of(1_u32..4),
-        any::<(bool, bool)>(),
+        (ecn(), prop::option::weighted(0.3, ecn()), any::<bool>()),
         any::<bool>(),
         (millis(0..2_000), millis(0..500)),
         millis(0..50),
     );
     (select(variants), sizes, manner).prop_map(|(cc, sizes, manner)| {
         let (transfer, rwnd, mss, writes) = sizes;
-        let (delayed_ack, (ecn, nodelay), reverse, (at, spread), extra_delay) = manner;
+        let (delayed_ack, (ecn, receiver_ecn, nodelay), reverse, (at, spread), extra_delay) =
+            manner;
         Flow {
             transfer,
             rwnd,
@@ -238,6 +264,7 @@ fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value
             writes_per_second: writes.map(|(_, per_second)| per_second),
             delayed_ack,
             ecn,
+            receiver_ecn,
             nodelay,
             direction: match reverse {
                 true => Direction::Reverse,

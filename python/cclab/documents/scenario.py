@@ -11,6 +11,10 @@ By: TypeAlias = Literal["kernel", "simulator"]
 """Whose links carry the packets of a kernel's hosts."""
 
 
+Codepoint: TypeAlias = Literal["not-ect", "ect1", "ect0", "ce"]
+"""A codepoint of the ECN field (RFC 3168 section 5), as study files name it."""
+
+
 DelayAt: TypeAlias = Literal["router", "sender"]
 """Where a flow's base delay is added."""
 
@@ -99,6 +103,17 @@ class Queue(TypedDict):
 
 Rate: TypeAlias = int
 """A positive rate in bits per second."""
+
+
+class Remark(TypedDict):
+    """A change of the codepoint of ECN in the IP header of packets that pass a place."""
+
+    at: Place
+    """Where."""
+    probability: float
+    """The probability that a packet is changed."""
+    to: dict[str, Codepoint]
+    """What each codepoint becomes; those that stay are absent."""
 
 
 class FixedSizes(TypedDict):
@@ -611,6 +626,8 @@ class Link(TypedDict):
     Bits per second; absent: infinitely fast. Of a link that follows a trace, the mean: what
     utilization and queue limits are measured by.
     """
+    remark: NotRequired[list[Remark]]
+    """Codepoints of ECN that are changed."""
     reorder: NotRequired[Reorder]
     """Packets that are held back and overtaken."""
     reverse: NotRequired[Link]

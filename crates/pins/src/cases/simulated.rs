@@ -504,6 +504,29 @@ const OTHERS: &[(&str, &str)] = &[
         "#,
     ),
     (
+        "marks that are counted",
+        r#"
+        duration = "6s"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { kind = "dualpi2", limit = "200p" }
+        remark = { ect1 = "ect0", probability = "5%" }
+        reverse = { loss = "30%" }
+        [[flow]]
+        cc = "prague"
+        [[flow]]
+        ecn = "accecn"
+        [[flow]]
+        cc = "prague"
+        rtt = "30ms"
+        ecn = { receiver = true }
+        [[flow]]
+        cc = "dctcp"
+        ecn = { sender = "accecn", receiver = true }
+        "#,
+    ),
+    (
         "everything at once",
         r#"
         duration = "6s"
