@@ -23,6 +23,7 @@ pub mod seq;
 mod timers;
 mod transmit;
 mod transmit_linux;
+mod transmit_marks;
 mod wheel;
 mod write_queue;
 
