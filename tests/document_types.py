@@ -71,15 +71,19 @@ def types(document: str) -> str:
 
 
 def _tell_kinds_apart(name: str, definition: dict[str, Any]) -> None:
-    """Names the kinds of a union by their tags.
+    """Names the kinds of a union by their tags: the key of which each kind has a value of its own.
 
     One whose kinds have one key each, and no tag, becomes an object with one of these keys: type
     checkers do not tell dictionaries apart by the keys that they have.
     """
     kinds = [kind for kind in definition.get("oneOf", ()) if "properties" in kind]
-    if all("kind" in kind["properties"] for kind in kinds):
+    if not kinds:
+        return
+    tags = [{key for key, of in kind["properties"].items() if "const" in of} for kind in kinds]
+    if common := set.intersection(*tags):
+        (tag,) = common
         for kind in kinds:
-            kind["title"] = _camel(kind["properties"]["kind"]["const"]) + name
+            kind["title"] = _camel(kind["properties"][tag]["const"]) + name
         return
     del definition["oneOf"]
     definition["description"] += "\n\nIt has one of these keys."

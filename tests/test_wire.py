@@ -62,6 +62,7 @@ delay = "5ms"
 queue = { kind = "fq_codel", limit = "200p" }
 loss = "0.3%"
 jitter = "1ms"
+slots = { every = ["0.2ms", "2ms"], packets = 8, bytes = "9kB" }
 duplicate = "0.5%"
 corrupt = "0.1%"
 [[flow]]
@@ -188,6 +189,13 @@ def test_one_flow_gets_what_it_gets_on_the_kernels_own_network(tmp_path: Path, c
             '[network.bottleneck]\ndelay = "5ms"\nqueue = { limit = "200p" }\n'
             'trace = "lte.trace"\njitter = "1ms"',
             id="a trace of opportunities, and jitter that keeps the order",
+        ),
+        pytest.param(
+            '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\nqueue = { limit = "100p" }\n'
+            'jitter = { distribution = "wifi", average = "2ms" }\n'
+            'slots = { every = ["0.8ms", "5ms"], packets = 16 }\n'
+            'schedule = { at = "1s", jitter = "1ms" }',
+            id="Wi-Fi's jitter, which changes, and slots",
         ),
         pytest.param(
             'topology = "parking-lot"\nbottlenecks = 3\n'
@@ -375,7 +383,7 @@ def test_queue_events_leave_out_no_bottleneck_and_no_way_back(tmp_path: Path, ba
 
 
 @pytest.mark.parametrize("backend", ["sim", "linux"])
-@pytest.mark.parametrize("name", ["lte", "home-uplink", "l4s", "two-kernels"])
+@pytest.mark.parametrize("name", ["lte", "home-uplink", "l4s", "two-kernels", "wifi"])
 def test_an_example_runs_on_either_backend_as_it_is(
     tmp_path: Path, name: str, backend: str
 ) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agreement.directions import Row, Segment
     from agreement.field import Value
 
-LETTERS = "FSRP.UEW"
+LETTERS = "FSRP.UEWe"
 """Control bits as tcpdump writes them, the lowest first."""
 
 KINDS = {

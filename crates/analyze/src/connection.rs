@@ -4,7 +4,7 @@ use cclab_trace::captured::{Endpoint, TcpFlags, TcpSegment};
 use cclab_units::Time;
 
 use crate::connections::End;
-use crate::direction::{Moment, Sending};
+use crate::direction::{Moment, Sending, agree};
 use crate::segments::Segment;
 
 /// A connection as far as it was seen.
@@ -87,13 +87,11 @@ impl Connection {
         }
     }
 
-    /// Whether both SYNs agree on ECN (RFC 3168 section 6.1.1); None if one was not seen.
+    /// Whether both SYNs agree on ECN (RFC 3168 section 6.1.1, RFC 9768 section 3.1); None if one was
+    /// not seen.
     pub fn ecn(&self) -> Option<bool> {
         let [a, b] = self.sending.each_ref().map(|sending| sending.syn_flags);
-        let (a, b) = (a?, b?);
-        let asks = |flags: TcpFlags| flags.ece && flags.cwr;
-        let agrees = |flags: TcpFlags| flags.ece && !flags.cwr;
-        Some(asks(a) && agrees(b) || asks(b) && agrees(a))
+        Some(agree(a?, b?))
     }
 
     /// From the SYN to the acknowledgement of its answer, if each was sent once.

@@ -110,10 +110,10 @@ direction! {
     "window_scaling": Option<bool> = window_scaling, "Whether windows are scaled: both SYNs ask for it; null if one was not seen and the other leaves it open; then windows are as the headers have them, and so are those of an end whose own SYN was not seen.";
     "sack_permitted": Option<bool> = sack_permitted, "Whether this direction's SYN permits SACK.";
     "timestamps": bool = timestamps, "Whether this direction has timestamps.";
-    "ecn": Option<bool> = ecn, "Whether both SYNs agree on ECN (RFC 3168 section 6.1.1).";
+    "ecn": Option<bool> = ecn, "Whether both SYNs agree on ECN (RFC 3168 section 6.1.1, RFC 9768 section 3.1).";
     "ce_packets": u64 = ce_packets, "Packets of this direction that were marked: CE.";
-    "ece_packets": u64 = ece_packets, "Segments of this direction that tell of marks: ECE, SYNs left out.";
-    "cwr_packets": u64 = cwr_packets, "Segments that tell of a reduced window: CWR, SYNs left out.";
+    "ece_packets": u64 = ece_packets, "Segments of this direction that tell of marks: ECE, SYNs left out; where marks are counted (RFC 9768), those with another count than the one before.";
+    "cwr_packets": u64 = cwr_packets, "Segments that tell of a reduced window: CWR, SYNs left out; none where marks are counted.";
     "segment_min_bytes": Option<u64> = segment_min_bytes, "The least payload of a segment that has any.";
     "segment_max_bytes": Option<u64> = segment_max_bytes, "The most: the MSS as it is used, unless offloading makes segments of several.";
     "window_min_bytes": Option<u64> = window_min_bytes, "The least window that `source` advertises, scaled. Where windows are scaled, those of SYNs, which never are, do not count.";

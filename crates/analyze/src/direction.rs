@@ -1,5 +1,6 @@
 //! What one end of a connection sends, and what the other says about it.
 
+mod marks;
 mod probes;
 mod windows;
 
@@ -7,6 +8,7 @@ use cclab_trace::Histogram;
 use cclab_trace::captured::{Ecn, TcpFlags, TcpOptions, TcpSegment};
 use cclab_units::Time;
 
+use self::marks::{Marks, agree_on_counts};
 use self::probes::Probe;
 use crate::limits::Limits;
 use crate::moments::{Extremes, Moments};
@@ -15,6 +17,8 @@ use crate::segments::{Flags, Kind, Segment};
 use crate::sent::{Seen, Sent, Timing};
 use crate::timeline::Timeline;
 use crate::timeouts::Timeouts;
+
+pub(crate) use self::marks::agree;
 
 /// A retransmission after as long a silence was sent by a timer: Linux's shortest
 /// retransmission timeout (`TCP_RTO_MIN`).
@@ -76,6 +80,7 @@ pub(crate) struct Sending {
     pub ce: u64,
     pub ece: u64,
     pub cwr: u64,
+    marks: Marks,
     pub syn_options: Option<TcpOptions>,
     pub syn_flags: Option<TcpFlags>,
     pub timestamps: bool,
@@ -141,6 +146,7 @@ impl Sending {
         self.count(segment, now);
         if flags.syn {
             self.settle_scaling(other);
+            self.settle_marks(flags, other);
         }
         let start = self.sent.position(segment.seq);
         if flags.syn && self.syns == 1 {
@@ -192,6 +198,15 @@ impl Sending {
         told
     }
 
+    /// A SYN-ACK with `flags` may agree to the counts of marks that `other` asked for.
+    fn settle_marks(&mut self, flags: TcpFlags, other: &mut Sending) {
+        let asked = other.syn_flags.filter(|asked| flags.ack && !asked.ack);
+        if asked.is_some_and(|asked| agree_on_counts(asked, flags)) {
+            self.marks.count(false);
+            other.marks.count(true);
+        }
+    }
+
     /// Payload of a full segment, as both SYNs leave it; None if neither tells.
     pub fn mss_of(a: &Sending, b: &Sending) -> Option<u64> {
         let announced = |sending: &Sending| sending.syn_options.and_then(|options| options.mss);
@@ -240,8 +255,9 @@ impl Sending {
         self.rsts += u64::from(flags.rst);
         self.urgent += u64::from(flags.urg);
         self.ce += u64::from(segment.ecn == Ecn::Ce);
-        self.ece += u64::from(flags.ece && !flags.syn);
-        self.cwr += u64::from(flags.cwr && !flags.syn);
+        self.marks.take(segment);
+        self.ece += u64::from(self.marks.told);
+        self.cwr += u64::from(self.marks.reduced);
         if segment.payload > 0 {
             self.data_packets += 1;
             self.total_bytes += u64::from(segment.payload);

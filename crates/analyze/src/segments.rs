@@ -55,10 +55,10 @@ named_cell!(Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub TcpFlags);
 
-const LETTERS: &str = "FSRP.UEW";
+const LETTERS: &str = "FSRP.UEWe";
 
 impl Flags {
-    fn bits(self) -> [bool; 8] {
+    fn bits(self) -> [bool; 9] {
         let TcpFlags {
             syn,
             ack,
@@ -68,8 +68,9 @@ impl Flags {
             urg,
             ece,
             cwr,
+            ae,
         } = self.0;
-        [fin, syn, rst, psh, ack, urg, ece, cwr]
+        [fin, syn, rst, psh, ack, urg, ece, cwr, ae]
     }
 }
 
@@ -84,7 +85,7 @@ impl Cell for Flags {
     }
     fn take(column: &mut Values) -> Option<Flags> {
         let text = column.take_text()?;
-        let [fin, syn, rst, psh, ack, urg, ece, cwr] =
+        let [fin, syn, rst, psh, ack, urg, ece, cwr, ae] =
             std::array::from_fn(|bit| text.contains(&LETTERS[bit..=bit]));
         Some(Flags(TcpFlags {
             syn,
@@ -95,6 +96,7 @@ impl Cell for Flags {
             urg,
             ece,
             cwr,
+            ae,
         }))
     }
 }
@@ -134,7 +136,7 @@ table! {
     "sender": u32 = sender, "Who sent it: 0 the end that sent the connection's first packet, 1 the other.";
     "seq": i64 = seq, "Sequence number of its first byte, without wraps, since that of its sender's SYN: the first byte of data is 1. Where no SYN was seen, the first byte seen is 1.";
     "payload": u32 = payload, "Bytes of payload.";
-    "flags": Flags = flags, "Control bits in tcpdump's letters: F, S, R, P, `.` (ACK), U, E (ECE), W (CWR).";
+    "flags": Flags = flags, "Control bits in tcpdump's letters: F, S, R, P, `.` (ACK), U, E (ECE), W (CWR), e (AE, RFC 9768).";
     "kind": Kind = kind, "What it was: `new` data, `retransmit` (data seen before), `spurious` (data seen before and acknowledged), `out-of-order` (data not seen before, below some that were), `probe` (into a window of zero), `keep-alive`, `ack`, `duplicate-ack`, `syn`, `fin` (without data), `rst`.";
     "ack": Option<i64> = ack, "What it acknowledges, as a sequence number of the other end, counted as `seq`.";
     "window_bytes": Option<u64> = window, "The window it advertises, scaled; null in an RST.";

@@ -19,17 +19,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 2,
     summary: "Reduces by the share of marked data; for networks that mark at a low threshold",
     reference: "RFC 8257; Linux 6.12",
-    near: &[
-        Near::with(
-            "prague",
-            "`ecn = true`, `cc_params = { ect1 = true }` and a queue `dualpi2`",
-        ),
-        Near::with(
-            "l4s",
-            "`ecn = true`, `cc_params = { ect1 = true }` and a queue `dualpi2`",
-        ),
-        Near::with("dcqcn", "`ecn = true`"),
-    ],
+    near: &[Near::with("dcqcn", "`ecn = true`")],
     kernel: Some(InKernel::Module {
         name: "tcp_dctcp",
         symbol: "CONFIG_TCP_CONG_DCTCP",
@@ -371,6 +361,7 @@ mod tests {
                 snd_nxt: 10_000,
                 delivered: una * 1_000,
                 ece,
+                newly_marked: if ece { 5_000 } else { 0 },
                 ..ack(5_000)
             });
             flow.cc.ops.alpha

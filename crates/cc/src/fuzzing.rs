@@ -199,6 +199,7 @@ impl Model {
             in_flight: u64::from(bits) * MSS,
             prior_in_flight: u64::from(bits) * MSS + bytes,
             ece: bits & 72 == 72,
+            newly_marked: if bits & 72 == 72 { bytes } else { 0 },
             rate,
             ..AckSample::default()
         };

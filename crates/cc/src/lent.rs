@@ -49,7 +49,7 @@ impl<O: CongestionOps> Lent<O> {
                 bytes => (bytes / config.mss).clamp(2, u64::from(TCP_INFINITE_SSTHRESH)) as u32,
             },
             mss_cache: config.mss as u32,
-            // Where the flow negotiated no ECN, no mark comes.
+            // Until the handshake tells.
             ecn_flags: ECN_OK,
             ..Tcp::default()
         };
@@ -84,7 +84,7 @@ impl<O: CongestionOps> Lent<O> {
     fn observe(&mut self, ack: &AckSample, now: Time) {
         self.set_clock(now);
         let lost = self.whole(ack.lost);
-        let newly = self.whole(ack.newly_delivered);
+        let marked = self.whole(ack.newly_marked);
         let out = self.whole(ack.snd_nxt.saturating_sub(ack.snd_una));
         let in_flight = self.whole(ack.in_flight);
         let tcp = &mut self.tcp;
@@ -109,9 +109,7 @@ impl<O: CongestionOps> Lent<O> {
         if let Some(stamps) = ack.stamps {
             self.clocks.stamp(tcp, stamps.value, stamps.echo);
         }
-        if ack.ece {
-            tcp.delivered_ce = tcp.delivered_ce.wrapping_add(newly);
-        }
+        tcp.delivered_ce = tcp.delivered_ce.wrapping_add(marked);
     }
 
     /// The state that the acknowledgement finds.
@@ -179,6 +177,10 @@ impl<O: CongestionOps> CongestionControl for Lent<O> {
             self.tcp.rtt_min_us = rtt.as_micros() as u32;
         }
         self.ops.init(&mut self.tcp);
+    }
+
+    fn without_ecn(&mut self) {
+        self.tcp.ecn_flags &= !ECN_OK;
     }
 
     fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>) {

@@ -26,6 +26,7 @@ mod lp;
 mod module;
 mod newreno;
 mod nv;
+mod prague;
 mod registry;
 mod reno;
 mod sack;
@@ -104,8 +105,11 @@ pub struct AckSample {
     pub until_departure: Time,
     /// What the sender repairs once this acknowledgement is taken in.
     pub repair: Repair,
-    /// Whether the acknowledgement carried an ECN echo.
+    /// Whether the acknowledgement carried an ECN echo, or told of marks.
     pub ece: bool,
+    /// Of what was newly delivered, what came marked, as far as the receiver tells; beside an echo all
+    /// of it.
+    pub newly_marked: u64,
 }
 
 /// The timestamps of an acknowledgement (RFC 7323), in ticks of a millisecond.
@@ -248,6 +252,10 @@ pub trait CongestionControl: Send {
         let _ = (rtt, cx);
     }
 
+    /// The flow asked for ECN, and the other end has none that the variant can do with: no mark will
+    /// be told. Told before [`on_established`](Self::on_established).
+    fn without_ecn(&mut self) {}
+
     /// A segment was taken for lost. Told only to variants whose window holds during recovery
     /// ([`WindowInRecovery::Own`]), before the acknowledgement that showed it.
     fn on_lost(&mut self, segment: &LostSegment, cx: &mut Cx<'_>) {
@@ -291,6 +299,10 @@ pub trait CongestionControl: Send {
 impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
     fn on_established(&mut self, rtt: Option<Time>, cx: &mut Cx<'_>) {
         (**self).on_established(rtt, cx);
+    }
+
+    fn without_ecn(&mut self) {
+        (**self).without_ecn();
     }
 
     fn on_lost(&mut self, segment: &LostSegment, cx: &mut Cx<'_>) {

@@ -27,6 +27,7 @@ pub static VARIANTS: &[Variant] = &[
     crate::illinois::VARIANT,
     crate::yeah::VARIANT,
     crate::dctcp::VARIANT,
+    crate::prague::VARIANT,
     crate::bbr::VARIANT,
     crate::bbr3::VARIANT,
     crate::copa::VARIANT,

@@ -167,7 +167,7 @@ fn names_of_elsewhere_are_nobodys_and_unique() {
     let all = names.len();
     names.dedup();
     assert_eq!(names.len(), all);
-    assert!(near().any(|near| near.name == "prague"));
+    assert!(near().any(|near| near.name == "l4s"));
 }
 
 #[test]

@@ -46,6 +46,9 @@ pub enum EcnFeedback {
     Classic,
     /// Whether each packet was marked (RFC 8257 section 3.2); the flow always negotiates ECN.
     PerPacket,
+    /// How many packets were marked (RFC 9768). The flow always negotiates that, and goes without ECN
+    /// where the other end does not have it.
+    Accurate,
 }
 
 /// What tells a variant that it sends too fast.

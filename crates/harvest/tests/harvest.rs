@@ -620,6 +620,7 @@ fn without_events_packets_wait_as_long_as_the_sampled_backlog_takes_to_leave() {
         rate: Rate::from_bps(80_000_000),
         delay: None,
         loss: None,
+        jitter: None,
     }];
     folder.samples = vec![
         sample(100_000_000, 900, 0),

@@ -117,7 +117,8 @@ pub trait CongestionOps: Send {
     }
 
     /// Whether [`cong_control`](Self::cong_control) sets window and rate in place of the stack's
-    /// reduction and of [`cong_avoid`](Self::cong_avoid).
+    /// reduction and of [`cong_avoid`](Self::cong_avoid). Asked before [`init`](Self::init) and again
+    /// behind it, where a module may have become another.
     fn has_cong_control(&self) -> bool {
         false
     }
@@ -135,6 +136,13 @@ pub trait CongestionOps: Send {
 
     /// `min_tso_segs`: the least segments of a burst, if the module has a say.
     fn min_tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
+        let _ = tcp;
+        None
+    }
+
+    /// `tso_segs` of trees that have it in place of [`min_tso_segs`](Self::min_tso_segs): the segments
+    /// of a burst, whatever the stack's rule is, if the module has a say.
+    fn tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
         let _ = tcp;
         None
     }
@@ -190,6 +198,10 @@ impl<O: CongestionOps + ?Sized> CongestionOps for Box<O> {
 
     fn min_tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
         (**self).min_tso_segs(tcp)
+    }
+
+    fn tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
+        (**self).tso_segs(tcp)
     }
 
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {

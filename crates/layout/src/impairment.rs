@@ -55,11 +55,11 @@ impl Builder<'_> {
         }
     }
 
-    /// The losses and outages of `line` at hosts, where the ways from first to last link begin and
+    /// The losses, outages and changes of codepoints of `line` at hosts, where the ways from first to last link begin and
     /// end; journeys that share a host share them.
     fn impair_hosts(&mut self, line: LineId, prefix: &'static str, ways: &[[LinkId; 2]]) {
         for (place, end) in [(Place::Sender, 0), (Place::Receiver, 1)] {
-            if !loses(&self.layout.lines[line.index()], place) {
+            if !acts_at(&self.layout.lines[line.index()], place) {
                 continue;
             }
             let links: BTreeSet<LinkId> = ways.iter().map(|way| way[end]).collect();
@@ -76,8 +76,9 @@ impl Builder<'_> {
     }
 }
 
-/// Whether `line` loses packets at `place`, a host.
-fn loses(line: &Line, place: Place) -> bool {
+/// Whether `line` loses or changes packets at `place`, a host.
+fn acts_at(line: &Line, place: Place) -> bool {
     line.loss.iter().any(|loss| loss.at == place)
         || line.outage.iter().any(|outage| outage.at == place)
+        || line.remark.iter().any(|remark| remark.at == place)
 }

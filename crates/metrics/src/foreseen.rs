@@ -1,14 +1,20 @@
 //! Doubts that a scenario raises before anything of it has run.
 
 use cclab_layout::Layout;
-use cclab_spec::Scenario;
-use cclab_units::Time;
+use cclab_spec::{Place, Scenario};
+use cclab_units::{Rate, Time};
 
 use crate::warning::Warning;
 use crate::warnings::joined;
 
 /// Of cross traffic whose path is not that of the flows it is to disturb.
 pub(crate) const WITHOUT_RTT: &str = "cross-traffic-without-rtt";
+
+/// Of slots that let less pass than comes to them.
+pub(crate) const SLOWER_SLOTS: &str = "slots-slower-than-link";
+
+/// Bytes of a full packet on Ethernet, by which slots are measured.
+const FULL_PACKET: u64 = 1514;
 
 /// A source is nearby whose base RTT is less than one part in so many of the shortest of the flows.
 const NEARBY: u64 = 2;
@@ -24,16 +30,69 @@ pub struct Nearby {
     pub of_flows: Time,
 }
 
+/// A link whose slots let less pass than its transmitter sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowerSlots {
+    /// The link's name.
+    pub link: String,
+    /// What the slots let pass of full packets.
+    pub slots: Rate,
+    /// The link's own rate.
+    pub rate: Rate,
+}
+
 /// The warnings that every run of `scenario` will have, whatever it shows.
 pub fn foreseen(scenario: &Scenario) -> Vec<Warning> {
     let first = scenario.flows.first();
-    let raised = first.and_then(|flow| without_rtt(&nearby(scenario), &flow.name));
-    let warning = raised.map(|(message, remedy)| Warning {
-        code: WITHOUT_RTT.to_owned(),
-        message,
-        remedy,
+    let nearby = first.and_then(|flow| without_rtt(&nearby(scenario), &flow.name));
+    let raised = [
+        (WITHOUT_RTT, nearby),
+        (SLOWER_SLOTS, slots_slower(&slower_slots(scenario))),
+    ];
+    let warnings = raised.into_iter().filter_map(|(code, raised)| {
+        let (message, remedy) = raised?;
+        Some(Warning {
+            code: code.to_owned(),
+            message,
+            remedy,
+        })
     });
-    warning.into_iter().collect()
+    warnings.collect()
+}
+
+/// The links whose slots are the narrower part: no queue limits, drops or marks what waits for them.
+pub(crate) fn slower_slots(scenario: &Scenario) -> Vec<SlowerSlots> {
+    let layout = Layout::of(scenario);
+    let wires = layout
+        .impairments
+        .iter()
+        .filter(|it| it.place == Place::Router);
+    let slower = wires.filter_map(|wire| {
+        let line = &layout.lines[wire.line.index()];
+        let slots = line.slots?.rate(FULL_PACKET)?;
+        let rate = line.rate.filter(|rate| slots.bps() < rate.bps())?;
+        Some(SlowerSlots {
+            link: layout.link(wire.link).name.clone(),
+            slots,
+            rate,
+        })
+    });
+    slower.collect()
+}
+
+/// What is doubtful about the links of `slower`, and what to change.
+pub(crate) fn slots_slower(slower: &[SlowerSlots]) -> Option<(String, String)> {
+    let told = |one: &SlowerSlots| format!("{} ({} of {})", one.link, one.slots, one.rate);
+    let named = joined(slower.iter().map(told))?;
+    Some((
+        format!(
+            "slots let less pass than their link sends, so that packets wait behind its queue, where \
+             nothing limits, drops or marks them: {named}"
+        ),
+        "give `slots` more `packets` or `bytes`, or a shorter `every`; where slots are to be the \
+         bottleneck, use a `trace`"
+            .to_owned(),
+    ))
 }
 
 /// The sources of cross traffic that a flow's `rtt` leaves behind: they wait for answers and have no

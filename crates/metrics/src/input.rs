@@ -4,7 +4,7 @@ use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
 use crate::bottleneck::BOTTLENECK;
-use crate::foreseen::{Nearby, nearby};
+use crate::foreseen::{Nearby, SlowerSlots, nearby, slower_slots};
 use crate::paths::Paths;
 
 /// What metrics need beside the trace.
@@ -31,6 +31,8 @@ pub struct MeasureInput {
     /// The sources of cross traffic that wait for answers, over paths much shorter than those of all
     /// flows.
     pub nearby: Vec<Nearby>,
+    /// The links whose slots let less pass than they send.
+    pub slower_slots: Vec<SlowerSlots>,
     /// The kernels that the study names.
     pub kernels: Vec<String>,
     /// The labels of the files of variants: what those react to is not known.
@@ -89,7 +91,7 @@ impl From<&Scenario> for MeasureInput {
                 paths.largest_rates(scenario.duration.unwrap_or(Time::NEVER))
             }),
             sampled_every: scenario.trace.interval,
-            ecn: scenario.flows.iter().map(|flow| flow.ecn).collect(),
+            ecn: scenario.flows.iter().map(|flow| flow.ecn.is_on()).collect(),
             programs: {
                 let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
                 programs.map(|flow| flow.name.clone()).collect()
@@ -105,6 +107,7 @@ impl From<&Scenario> for MeasureInput {
                 finite.map(|flow| flow.name.clone()).collect()
             },
             nearby: nearby(scenario),
+            slower_slots: slower_slots(scenario),
             kernels: {
                 let named = scenario.kernels().into_iter().flatten();
                 named.map(str::to_owned).collect()

@@ -46,7 +46,7 @@ pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
 pub use flow::{FlowMetrics, LimitedShares};
-pub use foreseen::{Nearby, foreseen};
+pub use foreseen::{Nearby, SlowerSlots, foreseen};
 pub use group::GroupMetrics;
 pub use input::MeasureInput;
 pub use measure::{measure, measure_dir};
@@ -63,4 +63,4 @@ pub use window::Window;
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they
 /// come to. Whoever changes that raises it: what a store remembers of the older version is measured
 /// again.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;

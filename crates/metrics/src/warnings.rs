@@ -45,7 +45,7 @@ pub struct Rule {
 }
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 23] = [
+pub const RULES: [Rule; 24] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -155,6 +155,11 @@ pub const RULES: [Rule; 23] = [
         code: foreseen::WITHOUT_RTT,
         when: "the flows have an `rtt` and cross traffic that waits for answers has none, and its base RTT is less than half of each of theirs",
         check: setting::cross_traffic_without_rtt,
+    },
+    Rule {
+        code: foreseen::SLOWER_SLOTS,
+        when: "a link's `slots` let less pass of packets of 1514 bytes, on average, than its `rate`",
+        check: setting::slots_slower_than_link,
     },
     Rule {
         code: "coarse-samples",

@@ -485,15 +485,15 @@ impl Link {
         self.ahead += packets;
     }
 
-    /// When a packet that is put on the wire next reaches the far end, if that is `expected`
-    /// where nothing is wrong with the wire.
+    /// When `packet`, which is put on the wire next and leaves at `departs`, reaches the far end, if
+    /// that is `expected` where nothing is wrong with the wire.
     #[inline]
-    pub fn arrival(&mut self, expected: Time) -> Time {
+    pub fn arrival(&mut self, departs: Time, expected: Time, packet: &Packet) -> Time {
         match &mut self.fittings {
             None => expected,
             Some(fittings) => match &mut fittings.course {
                 None => expected,
-                Some(course) => course.arrival(expected),
+                Some(course) => course.arrival(departs, expected, packet),
             },
         }
     }

@@ -263,7 +263,7 @@ impl Network {
             }
         }
         let link = &mut self.links[wire];
-        let arrives = link.arrival(there);
+        let arrives = link.arrival(departs, there, self.wires.packet(&held));
         if link.announces() {
             self.tell_of(wire, &held, arrives);
         }

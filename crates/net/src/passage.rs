@@ -60,10 +60,15 @@ impl Network {
         let packet = self.wires.packet(held);
         let fittings = self.links[index].fittings.as_mut();
         let gate = fittings.and_then(|fittings| fittings.exit.as_mut());
-        let Some(reason) = gate.and_then(|gate| gate.judge(self.now, packet)) else {
+        let Some(gate) = gate else {
             return false;
         };
-        let packet = *packet;
+        let mut packet = *packet;
+        let Some(reason) = gate.judge(self.now, &packet) else {
+            gate.remark(&mut packet);
+            *self.wires.packet_mut(held) = packet;
+            return false;
+        };
         self.lose_arrived(index, &packet, reason, watch);
         true
     }

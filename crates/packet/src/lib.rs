@@ -4,15 +4,19 @@
 //! Flow `i` (counted from 0) runs from `10.0.x.y` port `40000 + i mod 20000` to `10.1.x.y` port
 //! `5001 + i mod 20000`, where `x = i / 250` and `y = i mod 250 + 1`.
 
+mod accecn;
+
 use std::net::Ipv4Addr;
+
+pub use accecn::{EcnBytes, Order};
 
 /// TCP flag bits as RFC 9293 lays them out.
 pub mod flags {
     /// No segment of TCP but a datagram: the bit is that of a reset, which no segment here has.
     pub const DATAGRAM: u8 = 0x04;
-    /// An echo request of ICMP or, backward, its reply: the bit is that of urgent data, which no
-    /// segment here has.
-    pub const ECHO: u8 = 0x20;
+    /// An echo request of ICMP or, backward, its reply: what is no segment of TCP has the bit of
+    /// [`DATAGRAM`].
+    pub const ECHO: u8 = DATAGRAM | PSH;
     /// No more data from the sender.
     pub const FIN: u8 = 0x01;
     /// Synchronise sequence numbers.
@@ -21,6 +25,9 @@ pub mod flags {
     pub const PSH: u8 = 0x08;
     /// The acknowledgement field is significant.
     pub const ACK: u8 = 0x10;
+    /// Accurate ECN (RFC 9768). In the header of TCP it lies beside these eight; here it has the bit
+    /// of urgent data, which no segment here has.
+    pub const AE: u8 = 0x20;
     /// ECN echo (RFC 3168).
     pub const ECE: u8 = 0x40;
     /// Congestion window reduced (RFC 3168).
@@ -93,7 +100,8 @@ pub struct Packet {
     /// Window scale offered in a SYN, plus one; 0 means that the option is absent.
     pub wscale_plus_one: u8,
     /// SACK blocks `[left, right)`, most recent first (RFC 2018); a first block at or below
-    /// the acknowledgement, or inside the second, reports a duplicate (RFC 2883).
+    /// the acknowledgement, or inside the second, reports a duplicate (RFC 2883). Beside two of them
+    /// at most an AccECN option has the other places ([`Packet::ecn_bytes`]).
     pub sack: [(u32, u32); MAX_SACK_BLOCKS],
 }
 
@@ -139,7 +147,7 @@ impl Packet {
 
     /// Whether it is a segment of TCP, not a datagram or an echo.
     pub const fn is_tcp(&self) -> bool {
-        self.flags != flags::DATAGRAM && self.flags != flags::ECHO
+        self.flags & flags::DATAGRAM == 0
     }
 
     /// The SACK blocks in use.

@@ -4,7 +4,7 @@ use cclab_cc::{EcnFeedback, Maker, Variant, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
-use cclab_tcp::{Receiver, ReceiverConfig, Sender};
+use cclab_tcp::{EcnMode, Receiver, ReceiverConfig, Sender};
 use cclab_units::Stream;
 use cclab_units::parameter::Params;
 
@@ -36,7 +36,11 @@ pub fn ends(
         feedback,
         codepoint,
     } = chosen(spec, variant, &profile, &profiles.own);
-    let ecn = spec.ecn || feedback == EcnFeedback::PerPacket;
+    let asks = mode_of(spec.ecn).max(match feedback {
+        EcnFeedback::Classic => EcnMode::Off,
+        EcnFeedback::PerPacket => EcnMode::Classic,
+        EcnFeedback::Accurate => EcnMode::Accurate,
+    });
     let answers = ReceiverConfig {
         wire,
         ack: ack_policy_of(spec, &profile),
@@ -45,7 +49,7 @@ pub fn ends(
             .default_rwnd
             .buffer()
             .filter(|_| spec.rwnd.is_none()),
-        ecn,
+        ecn: spec.receiver_ecn.map_or(asks, mode_of),
         feedback,
         codepoint,
         mss_payload: mss,
@@ -69,7 +73,7 @@ pub fn ends(
         recovery,
         mss,
         isn: sender_isn,
-        ecn,
+        ecn: asks,
         cc,
         maker,
         window,
@@ -129,6 +133,14 @@ fn chosen(
             false => Ecn::Ect0,
         },
         params,
+    }
+}
+
+fn mode_of(ecn: cclab_spec::Ecn) -> EcnMode {
+    match ecn {
+        cclab_spec::Ecn::Off => EcnMode::Off,
+        cclab_spec::Ecn::Classic => EcnMode::Classic,
+        cclab_spec::Ecn::Accurate => EcnMode::Accurate,
     }
 }
 

@@ -36,6 +36,7 @@ impl Fall {
             rate: Some(rate(to as u64)),
             delay: None,
             loss: None,
+            jitter: None,
         }];
         let duration = Time::from_secs(60);
         let mut scenario = dumbbell("linux-6.12", bottleneck, vec![sender], duration);

@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::num::NonZero;
+
 use cclab_packet::Packet;
 use cclab_spec::{
-    Change, Forwarder, GilbertElliott, Limit, Link, ListedPackets, Loss, LossModel, Opportunities,
-    Place, Queue, Reorder, Scenario,
+    Change, Forwarder, GilbertElliott, Jitter, Limit, Link, ListedPackets, Loss, LossModel,
+    Opportunities, Place, Queue, Reorder, Scenario, Slots,
 };
 use cclab_trace::schema::{DropEvent, DropReason};
 use cclab_trace::{Event, Probe};
@@ -138,6 +140,7 @@ fn a_scheduled_rate_holds_for_the_next_transmission() {
         rate: Some(rate(6_000_000)),
         delay: None,
         loss: None,
+        jitter: None,
     }];
     let after = arrivals(&watch(&one_flow(bottleneck.clone(), 1448 * 10)));
     let gaps: Vec<Time> = after.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -159,10 +162,71 @@ fn a_delay_that_shrinks_lets_none_overtake() {
         rate: None,
         delay: Some(MILLI * 10),
         loss: None,
+        jitter: None,
     }];
     let after = arrivals(&watch(&one_flow(bottleneck, 1448 * 10)));
     assert_eq!(after[..4], before[..4]);
     assert_eq!(after[4..], [before[3]; 6]);
+}
+
+/// The acknowledgement of the handshake draws a slot 5 ms later, in which two of the ten packets
+/// are in time for it; the others wait behind the wire, three for each slot.
+#[test]
+fn slots_let_packets_pass_in_groups_and_count_those_that_wait_as_on_the_wire() {
+    let mut bottleneck = link(Some(12_000_000), MILLI * 10, Limit::Packets(100));
+    bottleneck.slots = Some(Slots {
+        every: [MILLI * 5; 2],
+        packets: NonZero::new(3),
+        bytes: None,
+    });
+    let mut scenario = one_flow(bottleneck, 1448 * 10);
+    let arrivals = arrivals(&watch(&scenario));
+    let groups: Vec<&[Time]> = arrivals.chunk_by(|a, b| a == b).collect();
+    let sizes: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    assert_eq!(sizes, [2, 3, 3, 2]);
+    assert!(
+        groups
+            .windows(2)
+            .all(|two| two[1][0] == two[0][0] + MILLI * 5)
+    );
+    // Just before the second group passes, eight have left the queue and not arrived.
+    scenario.duration = Some(groups[1][0] - Time::from_nanos(1));
+    let waiting = run(&scenario, 1).links[0].in_flight;
+    assert_eq!(waiting, 8);
+}
+
+/// As far apart as no extra delay is long, packets show the size in force as their transmission
+/// begins.
+#[test]
+fn jitter_follows_its_schedule() {
+    let mut bottleneck = link(Some(12_000_000), MILLI * 10, Limit::Packets(100));
+    let plain = arrivals(&watch(&one_flow(bottleneck.clone(), 1448 * 10)));
+    bottleneck.jitter = Some(Jitter::Wifi {
+        average: Time::ZERO,
+        reorder: false,
+    });
+    let change = |at, jitter| Change {
+        at,
+        rate: None,
+        delay: None,
+        loss: None,
+        jitter: Some(jitter),
+    };
+    // Of the fourth packet: it was sent 10 ms before it arrived, and takes 1 ms.
+    let begins = plain[3] - MILLI * 11;
+    bottleneck.schedule = vec![
+        change(begins, MILLI * 91),
+        change(begins + MILLI, Time::ZERO),
+    ];
+    let after = arrivals(&watch(&one_flow(bottleneck.clone(), 1448 * 10)));
+    assert_eq!(after[..3], plain[..3]);
+    // At 91 ms every packet is sent again, 12 times on average.
+    assert!(after[3] > plain[9]);
+    assert_eq!(after[4..], [after[3]; 6]);
+    bottleneck.schedule[0].at = begins + Time::from_nanos(1);
+    bottleneck.schedule[1].at = begins + Time::from_nanos(2);
+    let after = arrivals(&watch(&one_flow(bottleneck, 1448 * 10)));
+    assert_eq!(after, plain);
 }
 
 #[test]

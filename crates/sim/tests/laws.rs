@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::num::NonZero;
+
 use cclab_sim::fuzzing::audit;
 use cclab_spec::{
-    Change, Direction, Distribution, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
-    ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Reorder, Scenario, Sizes, Start,
-    TRAFFIC_KINDS, Topology, Traffic,
+    Change, Codepoint, Direction, Ecn, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
+    ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Remark, Reorder, Scenario, Sizes,
+    Slots, Start, TRAFFIC_KINDS, Topology, Traffic,
 };
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
@@ -68,26 +70,47 @@ fn losses() -> impl Strategy<Value = Vec<Loss>> {
     prop::collection::vec(one, 0..4)
 }
 
-/// Jitter, reordering, copies and corruption, each of them or none.
-fn disturbance() -> impl Strategy<Value = (Option<Jitter>, Option<Reorder>, [Option<f64>; 2])> {
-    let distribution = select(vec![Distribution::Uniform, Distribution::Normal]);
-    let jitter = (millis(1..20), distribution, any::<bool>());
+/// Jitter, slots, packets held back, copies and corruption, each of them or none.
+type Disturbance = (
+    Option<Jitter>,
+    Option<Slots>,
+    Option<Reorder>,
+    [Option<f64>; 2],
+);
+
+fn disturbance() -> impl Strategy<Value = Disturbance> {
+    let jitter = prop_oneof![
+        (millis(1..20), any::<bool>()).prop_map(|(max, reorder)| Jitter::Uniform { max, reorder }),
+        (millis(1..20), any::<bool>()).prop_map(|(max, reorder)| Jitter::Normal { max, reorder }),
+        (millis(1..40), any::<bool>())
+            .prop_map(|(average, reorder)| Jitter::Wifi { average, reorder }),
+    ];
     let reorder = (0.0..0.1_f64, millis(1..30));
     (
         prop::option::weighted(0.3, jitter),
+        prop::option::weighted(0.3, slots()),
         prop::option::weighted(0.3, reorder),
         prop::option::weighted(0.3, 0.0..0.1_f64),
         prop::option::weighted(0.3, 0.0..0.05_f64),
     )
-        .prop_map(|(jitter, reorder, duplicate, corrupt)| {
-            let jitter = jitter.map(|(max, distribution, reorder)| Jitter {
-                max,
-                distribution,
-                reorder,
-            });
+        .prop_map(|(jitter, slots, reorder, duplicate, corrupt)| {
+            // Packets that overtook each other wait for no slots.
+            let slots = slots.filter(|_| !jitter.is_some_and(Jitter::reorders));
             let reorder = reorder.map(|(probability, delay)| Reorder { probability, delay });
-            (jitter, reorder, [duplicate, corrupt])
+            (jitter, slots, reorder, [duplicate, corrupt])
         })
+}
+
+fn slots() -> impl Strategy<Value = Slots> {
+    let packets = prop::option::of((1..20_u64).prop_map(NonZero::new));
+    let bytes = prop::option::of((1..20_000_u64).prop_map(NonZero::new));
+    (millis(0..5), millis(0..10), packets, bytes).prop_map(|(shortest, more, packets, bytes)| {
+        Slots {
+            every: [shortest, shortest + more],
+            packets: packets.flatten(),
+            bytes: bytes.flatten(),
+        }
+    })
 }
 
 /// Changes in the order of time; none of the rate of a link that has none.
@@ -97,15 +120,17 @@ fn schedule() -> impl Strategy<Value = Vec<Change>> {
         prop::option::of(300_000_u64..20_000_000),
         prop::option::of(millis(0..50)),
         prop::option::of(0.0..0.05_f64),
+        prop::option::of(millis(0..30)),
     );
     prop::collection::vec(change, 0..4).prop_map(|changes| {
         let mut changes: Vec<Change> = changes
             .into_iter()
-            .map(|(at, bps, delay, loss)| Change {
+            .map(|(at, bps, delay, loss, jitter)| Change {
                 at,
                 rate: bps.map(common::rate),
                 delay,
                 loss,
+                jitter,
             })
             .collect();
         changes.sort_by_key(|change| change.at);
@@ -133,24 +158,49 @@ fn impaired(link: Link) -> impl Strategy<Value = Link> {
         disturbance(),
         schedule(),
         opportunities(),
+        remarks(),
     );
-    parts.prop_map(move |(loss, outage, disturbance, mut schedule, trace)| {
-        let (jitter, reorder, [duplicate, corrupt]) = disturbance;
-        if link.rate.is_none() || trace.is_some() {
-            schedule.iter_mut().for_each(|change| change.rate = None);
-        }
-        Link {
-            loss,
-            outage,
-            jitter,
-            reorder,
-            duplicate,
-            corrupt,
-            schedule,
-            trace: trace.filter(|_| link.rate.is_some()),
-            ..link.clone()
-        }
-    })
+    parts.prop_map(
+        move |(loss, outage, disturbance, mut schedule, trace, remark)| {
+            let (jitter, slots, reorder, [duplicate, corrupt]) = disturbance;
+            if jitter.is_none() {
+                schedule.iter_mut().for_each(|change| change.jitter = None);
+            }
+            if link.rate.is_none() || trace.is_some() {
+                schedule.iter_mut().for_each(|change| change.rate = None);
+            }
+            Link {
+                loss,
+                outage,
+                jitter,
+                slots,
+                reorder,
+                duplicate,
+                corrupt,
+                remark,
+                schedule,
+                trace: trace.filter(|_| link.rate.is_some()),
+                ..link.clone()
+            }
+        },
+    )
+}
+
+/// Any codepoint may become any other.
+fn remarks() -> impl Strategy<Value = Vec<Remark>> {
+    let all = [
+        Codepoint::NotEct,
+        Codepoint::Ect1,
+        Codepoint::Ect0,
+        Codepoint::Ce,
+    ];
+    let to = prop::collection::btree_map(select(all.to_vec()), select(all.to_vec()), 1..4);
+    let one = (place(), to, 0.0..1.0_f64).prop_map(|(at, to, probability)| Remark {
+        at,
+        to,
+        probability,
+    });
+    prop::collection::vec(one, 0..2)
 }
 
 fn outages() -> impl Strategy<Value = Vec<Outage>> {
@@ -182,6 +232,10 @@ fn access() -> impl Strategy<Value = Link> {
     prop_oneof![4 => plain(), 1 => plain().prop_flat_map(impaired)]
 }
 
+fn ecn() -> impl Strategy<Value = Ecn> {
+    select(vec![Ecn::Off, Ecn::Classic, Ecn::Accurate])
+}
+
 /// A flow with `transfer` bytes to send; its name is given later.
 fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value = Flow> {
     let variants: Vec<&str> = cclab_cc::simulated().map(|v| v.name).collect();
@@ -193,14 +247,15 @@ fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value
     );
     let manner = (
         prop::option::of(1_u32..4),
-        any::<(bool, bool)>(),
+        (ecn(), prop::option::weighted(0.3, ecn()), any::<bool>()),
         any::<bool>(),
         (millis(0..2_000), millis(0..500)),
         millis(0..50),
     );
     (select(variants), sizes, manner).prop_map(|(cc, sizes, manner)| {
         let (transfer, rwnd, mss, writes) = sizes;
-        let (delayed_ack, (ecn, nodelay), reverse, (at, spread), extra_delay) = manner;
+        let (delayed_ack, (ecn, receiver_ecn, nodelay), reverse, (at, spread), extra_delay) =
+            manner;
         Flow {
             transfer,
             rwnd,
@@ -209,6 +264,7 @@ fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value
             writes_per_second: writes.map(|(_, per_second)| per_second),
             delayed_ack,
             ecn,
+            receiver_ecn,
             nodelay,
             direction: match reverse {
                 true => Direction::Reverse,

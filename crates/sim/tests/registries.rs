@@ -292,6 +292,7 @@ fn additions() -> Vec<(&'static str, &'static str, &'static str)> {
         ("corrupt", never, ""),
         ("reorder", "{ probability = 1e-300, delay = \"5ms\" }", ""),
         ("jitter", "{ max = \"1ns\" }", ""),
+        ("slots", "{ every = [\"0s\", \"1ns\"], packets = 3 }", ""),
         (
             "outage",
             "{ start = \"899999999ns\", duration = \"1ns\" }",

@@ -230,7 +230,8 @@ impl de::Error for Problem {
 }
 
 /// What a key that must be there is given like, where its name tells.
-const EXAMPLES: [(&str, &str); 3] = [
+const EXAMPLES: [(&str, &str); 4] = [
+    ("every", "every = [\"0.8ms\", \"5ms\"]"),
     ("limit", "limit = \"100p\""),
     ("network", "[network.bottleneck]"),
     ("rate", "rate = \"10Mbit\""),

@@ -19,6 +19,7 @@ mod baseline;
 mod datagrams;
 mod de;
 mod determinants;
+mod ecn;
 mod error;
 mod expect;
 pub mod expression;
@@ -52,6 +53,7 @@ pub use datagrams::{Datagrams, Schedule, Sending, Video};
 pub use determinants::{
     Part, determinants, determinants_beside, kernel_part, parts, parts_of_network,
 };
+pub use ecn::Ecn;
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Named, Subject, Subjects};
 pub use graph::{Graph, GraphLink, Step};

@@ -1,8 +1,12 @@
 //! Links of a resolved experiment, and what they do to packets.
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
 use cclab_units::{Rate, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::opportunities::Opportunities;
 use crate::scenario::Queue;
@@ -28,6 +32,9 @@ pub struct Link {
     /// Random extra delay of every packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
+    /// Packets that wait for slots behind the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Slots>,
     /// Packets that are held back and overtaken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
@@ -37,7 +44,10 @@ pub struct Link {
     /// Probability that a packet is changed on the way, so that the receiving host discards it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<f64>,
-    /// Changes of rate, delay or loss during the run, in the order of time.
+    /// Codepoints of ECN that are changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remark: Vec<Remark>,
+    /// Changes of rate, delay, loss or jitter during the run, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<Change>,
     /// When the link sends, instead of at its rate.
@@ -58,9 +68,11 @@ impl Link {
             loss: Vec::new(),
             outage: Vec::new(),
             jitter: None,
+            slots: None,
             reorder: None,
             duplicate: None,
             corrupt: None,
+            remark: Vec::new(),
             schedule: Vec::new(),
             trace: None,
             reverse: None,
@@ -139,6 +151,7 @@ pub(crate) fn mirrored(schedule: &[Change], rate: bool, delay: bool) -> Vec<Chan
         rate: change.rate.filter(|_| rate),
         delay: change.delay.filter(|_| delay),
         loss: None,
+        jitter: None,
     });
     other
         .filter(|change| change.rate.is_some() || change.delay.is_some())
@@ -155,6 +168,34 @@ pub enum Place {
     Router,
     /// Arriving at the receiving host, after the last link.
     Receiver,
+}
+
+/// A change of the codepoint of ECN in the IP header of packets that pass a place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remark {
+    /// Where.
+    pub at: Place,
+    /// What each codepoint becomes; those that stay are absent.
+    pub to: BTreeMap<Codepoint, Codepoint>,
+    /// The probability that a packet is changed.
+    pub probability: f64,
+}
+
+/// A codepoint of the ECN field (RFC 3168 section 5), as study files name it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Codepoint {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECN-capable, for queues of low latency (RFC 9331).
+    Ect1,
+    /// ECN-capable.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
 }
 
 /// A loss of packets, whatever they carry.
@@ -237,27 +278,96 @@ pub struct Outage {
 }
 
 /// Random extra delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Jitter {
-    /// The largest extra delay.
-    pub max: Time,
-    /// How it is distributed between zero and the largest.
-    pub distribution: Distribution,
-    /// Whether packets may overtake each other by it.
-    pub reorder: bool,
-}
-
-/// A distribution of jitter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Distribution {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(tag = "distribution", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Jitter {
     /// Every delay from zero to the largest is as likely.
-    #[default]
-    Uniform,
+    Uniform {
+        /// The largest extra delay.
+        max: Time,
+        /// Whether packets may overtake each other by it.
+        reorder: bool,
+    },
     /// Around half of the largest, which is three standard deviations from either end; what
     /// falls beyond an end is at that end.
-    Normal,
+    Normal {
+        /// The largest extra delay.
+        max: Time,
+        /// Whether packets may overtake each other by it.
+        reorder: bool,
+    },
+    /// That of a Wi-Fi network with many others around (draft-huitema-ccwg-c4-test-04, section
+    /// "Handling of High Jitter Environments").
+    Wifi {
+        /// The average that the model is asked for.
+        average: Time,
+        /// Whether packets may overtake each other by it.
+        reorder: bool,
+    },
+}
+
+/// With the tag in second place: the names of runs depend on the order.
+impl Serialize for Jitter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (key, distribution) = match self {
+            Jitter::Uniform { .. } => ("max", "uniform"),
+            Jitter::Normal { .. } => ("max", "normal"),
+            Jitter::Wifi { .. } => ("average", "wifi"),
+        };
+        let mut fields = serializer.serialize_struct("Jitter", 3)?;
+        fields.serialize_field(key, &self.size())?;
+        fields.serialize_field("distribution", distribution)?;
+        fields.serialize_field("reorder", &self.reorders())?;
+        fields.end()
+    }
+}
+
+impl Jitter {
+    /// Whether packets may overtake each other by it.
+    pub fn reorders(self) -> bool {
+        let (Jitter::Uniform { reorder, .. }
+        | Jitter::Normal { reorder, .. }
+        | Jitter::Wifi { reorder, .. }) = self;
+        reorder
+    }
+
+    /// The largest extra delay, or the average where there is no largest: what a schedule changes.
+    pub fn size(self) -> Time {
+        let (Jitter::Uniform { max: size, .. }
+        | Jitter::Normal { max: size, .. }
+        | Jitter::Wifi { average: size, .. }) = self;
+        size
+    }
+}
+
+/// Instants at which packets that wait may pass, in order: those that come between two wait for
+/// the second, as behind a link that aggregates packets (Wi-Fi, DOCSIS, LTE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slots {
+    /// The shortest and the longest time until a slot opens.
+    pub every: [Time; 2],
+    /// The most packets that one lets pass; absent: all that wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<NonZero<u64>>,
+    /// The bytes, with link framing, by which one is used up: the packet that comes to them or
+    /// beyond is the last; absent: as many as come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<NonZero<u64>>,
+}
+
+impl Slots {
+    /// The most that they let pass of packets of `packet` bytes, over many slots; `None`: as much as
+    /// comes.
+    pub fn rate(&self, packet: u64) -> Option<Rate> {
+        let by_bytes = self.bytes.map(|bytes| bytes.get().div_ceil(packet));
+        let packets = self.packets.map(NonZero::get).into_iter().chain(by_bytes);
+        let [shortest, longest] = self.every;
+        Rate::from_bytes_per(
+            2 * packet.saturating_mul(packets.min()?),
+            shortest + longest,
+        )
+    }
 }
 
 /// Packets that are held back, so that later ones overtake them.
@@ -285,4 +395,7 @@ pub struct Change {
     /// New probability of independent loss in front of the queue, instead of those before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
+    /// New largest extra delay of the jitter, or its new average ([`Jitter::size`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Time>,
 }

@@ -6,6 +6,7 @@ mod datagrams;
 mod files;
 mod flow;
 mod graph;
+mod jitter;
 mod layout;
 mod link;
 mod network;
@@ -13,6 +14,7 @@ mod params;
 mod probe;
 mod program;
 mod relations;
+mod remark;
 mod traffic;
 mod variant;
 

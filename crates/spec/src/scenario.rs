@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::datagrams::Datagrams;
+use crate::ecn::Ecn;
 use crate::graph::Graph;
 use crate::link::Link;
 use crate::probe::Probe;
@@ -233,8 +234,12 @@ pub struct Flow {
     /// absent: whatever comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_rate: Option<u64>,
-    /// Whether the flow negotiates ECN.
-    pub ecn: bool,
+    /// The feedback of marks that the flow asks for; `false`: it negotiates no ECN, unless its variant
+    /// always does.
+    pub ecn: Ecn,
+    /// The most that its receiver agrees to; absent: whatever it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_ecn: Option<Ecn>,
     /// Segments per acknowledgement; absent: the profile's. 1 acknowledges every segment.
     pub delayed_ack: Option<u32>,
     /// Which way the data goes.
@@ -344,7 +349,8 @@ impl Flow {
             writes_per_second: None,
             nodelay: false,
             packet_rate: None,
-            ecn: false,
+            ecn: Ecn::Off,
+            receiver_ecn: None,
             delayed_ack: None,
             direction: Direction::Forward,
             crosses: None,

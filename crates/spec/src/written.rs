@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::baseline::Baseline;
 use crate::de::At;
+use crate::ecn::Ecn;
 use crate::names;
 use crate::repeat::Repeat;
 use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
@@ -22,8 +23,8 @@ mod probe;
 mod traffic;
 
 pub(crate) use link::{
-    Access, Bottleneck, Change, GraphLink, Impairments, Jitter, Loss, LossKind, Outage, Reorder,
-    Reverse,
+    Access, Bleach, Bottleneck, Change, Distribution, GraphLink, Impairments, Jitter, Loss,
+    LossKind, Outage, Remark, Reorder, Reverse, Slots,
 };
 pub(crate) use placed::PlaceKeys;
 use placed::placed_table;
@@ -222,8 +223,10 @@ placed_table! {
         /// Packets per second that each of its two hosts handles, whatever their size, sent and
         /// received together. Default: whatever comes.
         packet_rate: Option<At<u64>>,
-        /// Whether the flow negotiates ECN. Default: false.
-        ecn: Option<At<bool>>,
+        /// The feedback of marks that the flow asks for: false, true (echoes, RFC 3168) or "accecn"
+        /// (counts, RFC 9768); or a table with that of each end. Default: false, and what the variant
+        /// asks for in any case.
+        ecn: Option<At<BriefOrFull<Ecn, EcnOfEnds>>>,
         /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.
         delayed_ack: Option<At<u32>>,
         /// The application: "bulk", or a table with its `kind`. Default: bulk.
@@ -256,6 +259,19 @@ pub(crate) struct Start {
     pub at: Option<TimeText>,
     /// The width of the interval. Default: "100ms".
     pub spread: Option<TimeText>,
+}
+
+/// The feedback of marks that each end of a flow is ready for.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { sender = \"accecn\", receiver = true }"
+)]
+pub(crate) struct EcnOfEnds {
+    /// What the sender asks for. Default: false, and what the variant asks for in any case.
+    pub sender: Option<Ecn>,
+    /// The most that the receiver agrees to. Default: what the sender asks for.
+    pub receiver: Option<Ecn>,
 }
 
 /// An application, with the parameters of its kind.

@@ -5,9 +5,11 @@ use cclab_cc::{AckSample, Arithmetic, Cx, EcnFeedback, Timestamps};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
+use crate::accecn::Newly;
 use crate::profile::{Recovery, RttClock};
 use crate::receiver::timestamp;
 use crate::recovery::flight::Flight;
+use crate::recovery::linux::Counts;
 use crate::recovery::news::AckNews;
 use crate::sender::{LastAck, Sender, State};
 
@@ -15,10 +17,22 @@ impl Sender {
     /// Takes in a packet from the receiver.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         self.settled = false;
+        self.count_mark(packet);
         match self.state {
             State::SynSent => self.on_syn_ack(now, packet),
             State::Established => self.on_ack(now, packet),
             State::Closed | State::Finished | State::Aborted => {}
+        }
+    }
+
+    /// Counts the codepoint with which a packet came, for the receiver, whose acknowledgements may be
+    /// marked as well (RFC 9768 section 3.2).
+    fn count_mark(&mut self, packet: &Packet) {
+        if !packet.has(flags::SYN)
+            && let Some(accurate) = &mut self.flight.accurate
+        {
+            let payload = u32::from(packet.payload);
+            self.ack_due |= accurate.received.on_packet(packet.ecn, payload).alone;
         }
     }
 
@@ -39,6 +53,7 @@ impl Sender {
             self.peer_seq = packet.seq.wrapping_add(1);
             self.ack_due = true;
         }
+        let counts = self.counts(packet);
         let same_window = self.update_window(packet);
         let prior_in_flight = self.flight.board.in_flight();
         let prior_delivered = self.rate.delivered();
@@ -83,7 +98,14 @@ impl Sender {
             rate,
         };
         self.flight.tell_losses(now);
-        let ece = packet.has(flags::ECE) && self.flight.ecn;
+        let (ece, newly_marked) = match counts {
+            Some(counts) => {
+                let marked = self.take_counts(&counts, advanced, newly_delivered);
+                (marked > 0, marked)
+            }
+            None if packet.has(flags::ECE) && self.flight.ecn => (true, newly_delivered),
+            None => (false, 0),
+        };
         if ece && self.flight.feedback == EcnFeedback::Classic {
             self.flight.on_ecn_echo(now);
         }
@@ -114,11 +136,12 @@ impl Sender {
                 until_departure: self.pacer.until_departure(now),
                 repair: self.flight.episode.phase().into(),
                 ece,
+                newly_marked,
             };
             let rng = &mut self.flight.rng;
             self.flight.cc.own().on_ack(&sample, &mut Cx { now, rng });
         }
-        if ece && self.flight.feedback == EcnFeedback::PerPacket {
+        if ece && self.flight.feedback != EcnFeedback::Classic {
             self.flight.on_ecn_echo(now); // by the marks counted, this acknowledgement's included
         }
         if advanced {
@@ -130,6 +153,25 @@ impl Sender {
         if advanced {
             self.refill();
         }
+    }
+
+    /// The bytes that an acknowledgement with `counts` newly tells of that were marked, beside those
+    /// that it newly `delivered`.
+    fn take_counts(&mut self, counts: &Counts, advanced: bool, delivered: u64) -> u64 {
+        let mss = self.flight.mss;
+        let Some(accurate) = &mut self.flight.accurate else {
+            return 0;
+        };
+        let newly = Newly {
+            packets: delivered.div_ceil(mss) as u32,
+            is_news: advanced || delivered > 0 || counts.is_later,
+            mss: mss as u32,
+        };
+        let marked = accurate
+            .told
+            .on_ack(counts.ace, counts.option.as_ref(), newly);
+        self.flight.counters.marks_told += u64::from(marked);
+        u64::from(marked) * mss
     }
 
     /// Takes in the advertised window and the timestamp; returns whether the window is as it was.

@@ -5,8 +5,10 @@ use cclab_cc::RateSample;
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
-use crate::recovery::linux::Ack;
+use crate::accecn::ace;
+use crate::recovery::linux::{Ack, Counts};
 use crate::sender::{LastAck, Sender, State};
+use crate::seq;
 
 /// The SACK blocks of an acknowledgement.
 #[derive(Default)]
@@ -26,23 +28,25 @@ impl Sender {
             self.peer_seq = packet.seq.wrapping_add(1);
             self.ack_due = true;
         }
+        let counts = self.counts(packet);
         let prior_rwnd = self.rwnd;
         let mut same_window = true;
         if ack >= prior_una {
             same_window = self.update_window(packet);
         }
         let blocks = self.blocks(packet, ack);
-        let ece = packet.has(flags::ECE) && self.flight.ecn;
+        let ece = packet.has(flags::ECE) && self.flight.ecn && counts.is_none();
         let buffered = self.flight.written.min(self.buffered);
         let ack = Ack {
             ack,
             blocks: &blocks.above[..blocks.len],
             dsack: blocks.dsack,
             ece,
+            counts,
             window_changed: self.rwnd > prior_rwnd || (!same_window && self.rwnd == 0),
             slow_path: !same_window
                 || packet.sack_len > 0
-                || packet.has(flags::ECE)
+                || (packet.has(flags::ECE) && counts.is_none())
                 || packet.has(flags::FIN),
             tsval: packet.tsval,
             tsecr: packet.tsecr,
@@ -90,6 +94,15 @@ impl Sender {
                 self.refill();
             }
         }
+    }
+
+    /// What `packet` tells of marks where that is counted; to be asked before its timestamp is taken in.
+    pub(crate) fn counts(&self, packet: &Packet) -> Option<Counts> {
+        self.flight.accurate.as_ref().map(|_| Counts {
+            ace: ace(packet.flags),
+            option: packet.ecn_bytes(),
+            is_later: packet.tsval != 0 && seq::after(packet.tsval, self.ts_recent),
+        })
     }
 
     /// The SACK blocks of `packet`, which acknowledges all before `ack`: what lies below, or inside

@@ -162,6 +162,9 @@ impl Sender {
     fn full_burst(&mut self, rules: &Bursts) -> u64 {
         let (rate, min_rtt_us, least) = match &mut self.flight.cc {
             Control::Linux(linux) => {
+                if let Some(segments) = linux.burst_segments() {
+                    return segments.clamp(1, (rules.most / self.flight.mss).max(1));
+                }
                 let least = linux.least_burst();
                 (linux.burst_rate(), linux.min_rtt_us(), least)
             }

@@ -9,6 +9,7 @@ use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
+use crate::accecn::EcnMode;
 use crate::profile::{self, InitialSsthresh, PROFILES, Profile, Recovery};
 use crate::sender::State;
 use crate::{Config, Receiver, ReceiverConfig, Sender};
@@ -150,7 +151,11 @@ impl Connection {
         };
         // Sequence numbers wrap after a few segments.
         let isn = 0_u32.wrapping_sub(u32::from(bytes.next()) * MSS);
-        let ecn = options & 16 != 0;
+        let ecn = match options & 48 {
+            48 => EcnMode::Accurate,
+            16 => EcnMode::Classic,
+            _ => EcnMode::Off,
+        };
         let answers = ReceiverConfig {
             wire: profile.wire,
             ack,

@@ -2,6 +2,7 @@
 //! [`Sender`] on one host and a [`Receiver`] on another; what differs between stacks is data
 //! in a [`profile::Profile`].
 
+mod accecn;
 mod acknowledge;
 mod acknowledge_linux;
 mod bursts;
@@ -22,9 +23,11 @@ pub mod seq;
 mod timers;
 mod transmit;
 mod transmit_linux;
+mod transmit_marks;
 mod wheel;
 mod write_queue;
 
+pub use accecn::EcnMode;
 pub use fault::Fault;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Config, Sender};

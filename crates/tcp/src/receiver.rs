@@ -14,6 +14,7 @@ mod compression;
 mod delayed_ack;
 mod gaps;
 mod linux;
+mod marks;
 mod reassembly;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
 
+use crate::accecn::{Accurate, EcnMode, answer_to, syn_flags};
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
 use crate::seq;
 use buffer::Buffer;
@@ -50,9 +52,9 @@ pub struct ReceiverConfig {
     pub rwnd_max: u64,
     /// A buffer that grows to it; `None`: the window is as large from the start.
     pub buffer: Option<ReceiveBuffer>,
-    /// Whether to agree to ECN (RFC 3168) when the sender offers it.
-    pub ecn: bool,
-    /// What an echo says of the marks.
+    /// The most that it agrees to of the feedback of marks that the sender asks for.
+    pub ecn: EcnMode,
+    /// What the variant makes of marks, and so what an echo says of them where they are echoed.
     pub feedback: EcnFeedback,
     /// How its packets say that they may be marked, where they do.
     pub codepoint: Ecn,
@@ -137,7 +139,12 @@ pub struct Receiver {
     /// `Last.ACK.sent` as an offset.
     last_ack: u64,
 
-    ecn: bool,
+    ecn: EcnMode,
+    /// What is known where marks are counted.
+    accurate: Option<Box<Accurate>>,
+    /// How the last SYN came, and how many SYN-ACKs have left.
+    syn_codepoint: Ecn,
+    syn_acks: u32,
     /// Congestion was experienced, and the sender has not said that it reacted; or, where each
     /// mark is echoed, the last segment was marked (`DCTCP.CE`, RFC 8257 section 3.2).
     echo_congestion: bool,
@@ -184,7 +191,10 @@ impl Receiver {
             timestamps: false,
             ts_recent: 0,
             last_ack: 0,
-            ecn: false,
+            ecn: EcnMode::Off,
+            accurate: None,
+            syn_codepoint: Ecn::NotEct,
+            syn_acks: 0,
             echo_congestion: false,
             ack_before_change: None,
             buffer: config
@@ -212,11 +222,17 @@ impl Receiver {
         }
         match self.state {
             State::Listen => return, // not of this connection; a reset is not modelled
-            State::SynReceived => self.on_handshake_done(now),
+            State::SynReceived => {
+                self.on_handshake_done(now);
+                self.on_handshake_ace(packet);
+            }
             State::Established => {}
         }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
         self.keep_timestamp(packet, start);
+        if self.accurate.is_some() {
+            self.count_mark(packet, start);
+        }
         if packet.payload == 0 {
             return self.on_empty(packet, start);
         }
@@ -354,7 +370,13 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, packet: &Packet) {
+        self.syn_codepoint = packet.ecn;
         if self.state != State::Listen {
+            if packet.flags & syn_flags(EcnMode::Accurate) == 0
+                && let Some(accurate) = &mut self.accurate
+            {
+                accurate.sends_ect = false; // the sender may have given up ECN (RFC 9768 section 3.1.5)
+            }
             // A repeated SYN: the SYN-ACK was lost, or the ACK of it was late.
             self.pending = match self.state {
                 State::SynReceived => Pending::SynAck,
@@ -368,7 +390,8 @@ impl Receiver {
         self.first_seq = packet.seq.wrapping_add(1);
         self.timestamps = wire.timestamps && packet.tsval != 0;
         self.ts_recent = packet.tsval;
-        self.ecn = self.config.ecn && packet.has(flags::ECE | flags::CWR);
+        self.ecn = answer_to(self.config.ecn, packet.flags);
+        self.accurate = (self.ecn == EcnMode::Accurate).then(|| Box::new(Accurate::new(true)));
         self.scaling = wire.window_scaling && packet.wscale_plus_one != 0;
         self.shift = if self.scaling {
             // Linux scales by the memory that the window is part of.
@@ -416,53 +439,14 @@ impl Receiver {
         }
     }
 
-    fn on_ecn(&mut self, packet: &Packet) {
-        if !self.ecn {
-            return;
-        }
-        let marked = packet.ecn == Ecn::Ce;
-        self.counters.ce_marks += u64::from(marked);
-        if self.linux.is_some() {
-            return self.on_reaction_as_linux(packet);
-        }
-        match self.config.feedback {
-            // RFC 3168 section 6.1.3: echo a mark until the sender says that it reacted.
-            EcnFeedback::Classic => {
-                self.echo_congestion &= !packet.has(flags::CWR);
-                self.echo_congestion |= marked;
-            }
-            EcnFeedback::PerPacket => self.on_mark_change(marked, self.rcv_nxt),
-        }
-    }
-
-    /// RFC 8257 section 3.2: each acknowledgement tells whether what it covers was marked. At a
-    /// change what was waiting, all `before` it, is acknowledged by itself, then the segment that changed it, as the
-    /// RFC permits and Linux does (`dctcp_ece_ack_update`).
-    fn on_mark_change(&mut self, marked: bool, before: u64) {
-        if marked == self.echo_congestion {
-            return;
-        }
-        let waits = match &self.linux {
-            Some(linux) => linux.acks.is_waiting(),
-            None => self.delayed.deadline() != Time::NEVER,
-        };
-        if waits {
-            self.ack_before_change = Some(before);
-        }
-        self.echo_congestion = marked;
-        match &mut self.linux {
-            Some(linux) => linux.acks.insist(),
-            None => self.pending = Pending::Ack,
-        }
-    }
-
     /// A segment without payload: a bare FIN, an acknowledgement, or a probe of the window.
     fn on_empty(&mut self, packet: &Packet, start: u64) {
         if packet.has(flags::FIN) {
             self.note_fin(start);
             self.take_fin();
             self.pending = Pending::Ack;
-        } else if start != self.rcv_nxt {
+        } else if start != self.rcv_nxt && !(self.accurate.is_some() && start > self.rcv_nxt) {
+            // Beside counts it may be a bare acknowledgement that overtook data.
             // Old or ahead: a probe, or a sender out of step (RFC 9293 section 3.10.7.4).
             self.pending = Pending::Ack;
         }

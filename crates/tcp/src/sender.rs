@@ -14,6 +14,7 @@ use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time};
 
+use crate::accecn::EcnMode;
 use crate::fault::Fault;
 use crate::limits::Limits;
 use crate::pacing::Pacer;
@@ -40,8 +41,8 @@ pub struct Config {
     pub mss: u32,
     /// Initial sequence number.
     pub isn: u32,
-    /// Whether the flow asks for ECN.
-    pub ecn: bool,
+    /// The feedback of marks that the flow asks for.
+    pub ecn: EcnMode,
     /// Window control, and what it was built from: a lost SYN builds it again with a window of
     /// one segment (RFC 5681 section 3.1).
     pub cc: cclab_cc::Config,
@@ -49,7 +50,7 @@ pub struct Config {
     pub maker: Maker,
     /// Whose window is in force while losses are repaired.
     pub window: WindowInRecovery,
-    /// What the peer's echoes of marks mean.
+    /// What the variant makes of marks.
     pub feedback: EcnFeedback,
     /// How packets say that they may be marked: ECT(0), or ECT(1) for low latency (RFC 9331).
     pub codepoint: Ecn,
@@ -90,6 +91,9 @@ pub struct Sender {
     /// What builds the window control again; gone once the connection stands.
     pub(crate) blueprint: Option<Box<Blueprint>>,
     pub(crate) codepoint: Ecn,
+    /// The feedback that it asks for, and how the last SYN left.
+    pub(crate) asks: EcnMode,
+    pub(crate) syn_codepoint: Ecn,
     pub(crate) fault: Option<Fault>,
 
     pub(crate) state: State,
@@ -212,6 +216,8 @@ impl Sender {
             flow,
             isn,
             codepoint,
+            asks: ecn,
+            syn_codepoint: Ecn::NotEct,
             fault: None,
             state: State::Closed,
             syn_due: false,
@@ -269,7 +275,8 @@ impl Sender {
                 snd_nxt: 0,
                 written: 0,
                 rto_at: Time::NEVER,
-                ecn,
+                ecn: ecn != EcnMode::Off,
+                accurate: None,
                 feedback,
                 cwr_due: false,
                 marked_until: None,

@@ -1,9 +1,10 @@
 //! What the sender sends next.
 
-use cclab_cc::{Arithmetic, EcnFeedback};
+use cclab_cc::Arithmetic;
 use cclab_packet::{Ecn, Packet, flags, notes};
 use cclab_units::Time;
 
+use crate::accecn::{EcnMode, syn_flags};
 use crate::limits::Limit;
 use crate::profile::{Recovery, RttClock};
 use crate::receiver::{syn_options_len, timestamp};
@@ -15,6 +16,9 @@ use crate::sender::{Sender, State, Timed};
 use crate::transmit_linux::UNPACED;
 use crate::write_queue::Leave;
 
+/// SYNs that ask for accurate feedback: in case something on the way drops them for it, later ones ask
+/// for nothing (RFC 9768 section 3.1.4.1).
+const ACCURATE_SYNS: u32 = 2;
 /// The window field of the sender's own segments: it receives no data, so its window is open.
 const OPEN_WINDOW: u16 = u16::MAX;
 
@@ -459,21 +463,17 @@ impl Sender {
             window: OPEN_WINDOW,
             payload: segment.payload() as u16,
             wire_len: segment.payload() as u16 + self.overhead(),
-            flags: flags::ACK | cwr | fin,
-            ecn: if self.flight.ecn {
-                self.codepoint
-            } else {
-                Ecn::NotEct
-            },
+            flags: flags::ACK | cwr | fin | self.ace(),
+            ecn: self.data_ecn(),
             ..Packet::default()
         }
     }
 
-    fn wire_seq(&self, offset: u64) -> u32 {
+    pub(crate) fn wire_seq(&self, offset: u64) -> u32 {
         self.isn.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    fn control_packet(&self, now: Time, seq: u32, flags: u8) -> Packet {
+    pub(crate) fn control_packet(&self, now: Time, seq: u32, flags: u8) -> Packet {
         Packet {
             flow: self.flow,
             seq,
@@ -488,40 +488,27 @@ impl Sender {
         }
     }
 
-    /// The codepoint of what is not new data: none may be capable (RFC 3168 sections 6.1.1, 6.1.4
-    /// and 6.1.5), except where all the network marks alike (RFC 8257 section 3.6; Linux sets it
-    /// on every packet).
-    pub(crate) fn control_ecn(&self) -> Ecn {
-        match self.flight.feedback {
-            EcnFeedback::PerPacket if self.flight.ecn => self.codepoint,
-            _ => Ecn::NotEct,
-        }
-    }
-
-    fn bare_ack(&mut self, now: Time) -> Packet {
-        self.ack_due = false;
-        self.control_packet(now, self.wire_seq(self.flight.snd_nxt), flags::ACK)
-    }
-
     /// An empty segment below the window: the receiver must answer (RFC 9293 section 3.10.7.4).
     fn window_probe(&mut self, now: Time) -> Packet {
         self.window_probe_due = false;
+        let ace = self.ace();
         self.control_packet(
             now,
             self.wire_seq(self.flight.snd_una).wrapping_sub(1),
-            flags::ACK,
+            flags::ACK | ace,
         )
     }
 
     fn syn(&mut self, now: Time) -> Packet {
         self.on_syn_sent(now);
-        let ecn = if self.flight.ecn {
-            flags::ECE | flags::CWR
-        } else {
-            0
-        };
+        let plain = self.asks == EcnMode::Accurate && self.syn_tries > ACCURATE_SYNS;
+        let asks = if plain { EcnMode::Off } else { self.asks };
         let wire = self.flight.profile.wire;
-        let mut packet = self.control_packet(now, self.isn, flags::SYN | ecn);
+        let mut packet = self.control_packet(now, self.isn, flags::SYN | syn_flags(asks));
+        if plain {
+            packet.ecn = Ecn::NotEct;
+        }
+        self.syn_codepoint = packet.ecn;
         packet.ack = 0;
         packet.wscale_plus_one = u8::from(wire.window_scaling);
         packet.wire_len = wire.ip_header + wire.tcp_header + wire.framing + syn_options_len(&wire);

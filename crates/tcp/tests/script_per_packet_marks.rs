@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cclab_cc::{EcnFeedback, Maker, find};
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_tcp::profile::Recovery;
-use cclab_tcp::{Receiver, ReceiverConfig, Sender};
+use cclab_tcp::{EcnMode, Receiver, ReceiverConfig, Sender};
 use common::*;
 
 /// A receiver of the RFC's profile that has had the handshake; it acknowledges every second
@@ -20,7 +20,7 @@ fn receiver() -> Receiver {
         ack: profile.ack,
         rwnd_max: 1 << 20,
         buffer: None,
-        ecn: true,
+        ecn: EcnMode::Classic,
         feedback: EcnFeedback::PerPacket,
         codepoint: Ecn::Ect0,
         mss_payload: MSS as u32,

@@ -114,6 +114,7 @@ impl Network<'_> {
             }; 2],
             jitter: None,
             overtaking: None,
+            slots: None,
             held: None,
             changes: false,
             serialises: self.serialises(),

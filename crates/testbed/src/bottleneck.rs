@@ -1,7 +1,7 @@
 //! A link under study: its queues are sampled, and all that the study writes of it happens here.
 
 use cclab_layout::{Layout, Link, LinkId};
-use cclab_spec::{Link as Line, Place};
+use cclab_spec::{Jitter, Link as Line, Place};
 use cclab_units::Time;
 
 use crate::cable::{End, Front, Majors, Shaper, Way, Wire};
@@ -34,8 +34,9 @@ impl Network<'_> {
                 delay: line.delay,
                 rate: line.rate,
             }),
-            jitter: link.jitter.filter(|jitter| !jitter.reorder).map(|j| j.max),
-            overtaking: link.jitter.filter(|jitter| jitter.reorder).map(|j| j.max),
+            jitter: link.jitter.filter(|j| !j.reorders()).map(Jitter::size),
+            overtaking: link.jitter.filter(|j| j.reorders()).map(Jitter::size),
+            slots: link.slots,
             held: link.reorder,
             changes: changes.any(|changes| changes),
             serialises: self.serialises(),
@@ -44,6 +45,11 @@ impl Network<'_> {
         let ends = [(from, "next"), (to, "prev")]
             .map(|(&node, interface)| End::of(namespace_of(node), interface.to_owned()));
         let between = self.cable(&ends, &wire);
+        if let (Some([_, right]), Some(netem)) = (&between, wire.slotted()) {
+            // One that is set up at the instant 0 of a guest takes that for no slots.
+            let line = format!("qdisc change dev {right} parent 1:1 handle 2: {netem}");
+            self.change(Time::from_nanos(1), self.wires, vec![line], vec![]);
+        }
         let losses = Impairment::of(link, Place::Router);
         let front = Front {
             delay: Time::ZERO,

@@ -1,6 +1,6 @@
 //! A link between two interfaces: a veth pair, or two of them with delay and rate between.
 
-use cclab_spec::{GilbertElliott, Queue as QueueSpec, Reorder};
+use cclab_spec::{GilbertElliott, Queue as QueueSpec, Reorder, Slots};
 use cclab_units::{Rate, Time};
 
 use crate::orders::Namespace;
@@ -49,6 +49,8 @@ pub(crate) struct Wire {
     pub jitter: Option<Time>,
     /// Random extra delay from left to right by which packets overtake one another.
     pub overtaking: Option<Time>,
+    /// Slots for which packets from left to right wait behind that.
+    pub slots: Option<Slots>,
     /// Packets from left to right that are held back at the end.
     pub held: Option<Reorder>,
     /// Whether it changes during the run.
@@ -63,7 +65,7 @@ impl Wire {
         let way = |way: &Way| way.delay == Time::ZERO && (way.rate.is_none() || !self.serialises);
         let still = self.jitter.is_none() && !self.changes;
         let in_order = self.overtaking.is_none() && self.held.is_none();
-        still && in_order && self.ways.iter().all(way)
+        still && in_order && self.slots.is_none() && self.ways.iter().all(way)
     }
 
     /// The wire from left to right.
@@ -85,7 +87,22 @@ impl Wire {
             let pass = words::percent(1.0 - held.probability);
             format!("netem limit {NETEM_LIMIT} delay {delay} reorder {pass}")
         });
-        overtaking.into_iter().chain(held).collect()
+        overtaking
+            .into_iter()
+            .chain(self.slotted())
+            .chain(held)
+            .collect()
+    }
+
+    /// The slots, as the first behind the wire: what overtakes before them is refused.
+    pub fn slotted(&self) -> Option<String> {
+        let slots = self.slots?;
+        let [shortest, longest] = slots.every.map(words::nanoseconds);
+        let mut netem = format!("netem limit {NETEM_LIMIT} slot {shortest} {longest}");
+        for (word, limit) in [("packets", slots.packets), ("bytes", slots.bytes)] {
+            netem += &limit.map_or(String::new(), |limit| format!(" {word} {limit}"));
+        }
+        Some(netem)
     }
 
     /// The wire from right to left.

@@ -120,6 +120,7 @@ mod tests {
                     rate: None,
                     delay: None,
                     loss: Some(loss),
+                    jitter: None,
                 })
                 .collect(),
             ..Link::new(None, Time::ZERO, queue)

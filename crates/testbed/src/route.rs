@@ -43,7 +43,11 @@ fn host(network: &mut Network<'_>, end: &End, own: Ipv4Addr, peer: Ipv4Addr, met
 
 /// What the sender's TCP is told.
 fn sending(scenario: &Scenario, flow: &Flow) -> String {
-    let ecn = if flow.ecn { " features ecn" } else { "" };
+    let ecn = if flow.ecn.is_on() {
+        " features ecn"
+    } else {
+        ""
+    };
     both(scenario, flow) + ecn
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cclab_layout::{Layout, Role};
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    BOTTLENECK_POINT, By, DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss,
+    BOTTLENECK_POINT, By, DelayAt, Direction, Ecn, EventKind, Flow, Forwarder, Jitter, Link, Loss,
     LossModel, Place, Scenario, Topology,
 };
 use cclab_units::{Rate, Time};
@@ -33,6 +33,8 @@ const MIN_MSS: u32 = 88;
 const MIN_WINDOW: u64 = 1152;
 /// netem's jitter is a signed 32-bit number of nanoseconds on either side of the mean.
 const MAX_JITTER: Time = Time::from_secs(4);
+/// netem counts the packets and bytes of a slot in a signed number of 32 bits.
+const MAX_OF_SLOT: u64 = i32::MAX as u64;
 /// Below it the kernel's clock of a shaper overflows.
 const MIN_RATE: u64 = 1000;
 /// netem counts time in nanoseconds: above it a packet's is less than one.
@@ -53,7 +55,7 @@ fn on_a_host(scenario: &Scenario, found: &mut Found) {
         found.refuse("network.by", what);
     }
     let jitter = scenario.network.bottleneck.jitter;
-    if jitter.is_some_and(|jitter| !jitter.reorder) {
+    if jitter.is_some_and(|jitter| !jitter.reorders()) {
         // There the wire has no rate of its own, by which netem keeps packets in order.
         found.refuse(
             "network.bottleneck.jitter",
@@ -196,16 +198,28 @@ fn link(name: &str, link: &Link, found: &mut Found) {
         found.refuse(at("schedule"), "a rate for a link that is infinitely fast");
     }
     if let Some(jitter) = &link.jitter {
-        if jitter.max >= MAX_JITTER {
+        if jitter.size() >= MAX_JITTER {
             let what = format!(
                 "a jitter of {} (netem stays below {MAX_JITTER})",
-                jitter.max
+                jitter.size()
             );
             found.refuse(at("jitter"), what);
         }
-        if jitter.distribution != Distribution::Uniform {
+        if !matches!(jitter, Jitter::Uniform { .. }) {
             found.refuse(at("jitter"), "jitter that is not uniform");
         }
+    }
+    if link.schedule.iter().any(|change| change.jitter.is_some()) {
+        found.refuse(at("schedule"), "a jitter that changes");
+    }
+    let largest = [
+        link.slots.map(|slots| slots.packets),
+        link.slots.map(|slots| slots.bytes),
+    ];
+    let largest = largest.into_iter().flatten().flatten().max();
+    if let Some(limit) = largest.filter(|limit| limit.get() > MAX_OF_SLOT) {
+        let what = format!("slots of {limit} (netem counts to {MAX_OF_SLOT})");
+        found.refuse(at("slots"), what);
     }
     losses(link, &at("loss"), found);
     if link.duplicate.is_some() && meets_losses(link, Place::Router) {
@@ -219,6 +233,11 @@ fn link(name: &str, link: &Link, found: &mut Found) {
             link.corrupt.is_some(),
             "packets that are corrupted (netem changes any of their bits: the next router drops \
              many, and what hits an Ethernet address hurts nobody)",
+        ),
+        (
+            "remark",
+            !link.remark.is_empty(),
+            "codepoints of ECN that are changed (netem changes none)",
         ),
         (
             "trace",
@@ -313,6 +332,16 @@ fn flow(scenario: &Scenario, flow: &Flow, target: Target, found: &mut Found) {
     if flow.packet_rate.is_some() && target != Target::Wire {
         let what = "hosts that handle so many packets per second (a kernel handles what comes)";
         found.refuse(at("packet_rate"), what);
+    }
+    if flow.ecn == Ecn::Accurate {
+        let what = "ecn \"accecn\" (Linux counts marks from 6.18 on)";
+        found.refuse(at("ecn"), what);
+    }
+    if flow.receiver_ecn.is_some() {
+        found.refuse(
+            at("ecn.receiver"),
+            "another feedback of marks than the sender's",
+        );
     }
     if let Some(every) = flow.delayed_ack.filter(|&every| every > 2) {
         let what =

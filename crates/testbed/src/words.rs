@@ -13,6 +13,11 @@ pub(crate) fn seconds(seconds: f64) -> String {
     format!("{}us", (seconds * 1e6).round() as u64)
 }
 
+/// A time of which tc and the kernel keep each nanosecond.
+pub(crate) fn nanoseconds(time: Time) -> String {
+    format!("{}ns", time.as_nanos())
+}
+
 /// A rate in bit/s. The kernel keeps whole bytes per second.
 pub(crate) fn rate(rate: Rate) -> String {
     format!("{}bit", rate.bps())

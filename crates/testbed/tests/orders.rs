@@ -415,6 +415,40 @@ fn packets_overtake_behind_the_wire_and_on_the_way_there_alone() {
     );
 }
 
+#[test]
+fn slots_are_those_of_a_netem_behind_the_wire() {
+    let slots = "slots = { every = [\"0.8ms\", \"5ms\"], packets = 16, bytes = \"20kB\" }\n";
+    let held = "reorder = { probability = \"2%\", delay = \"5ms\" }\n";
+    let in_a_guest = in_guest(&scenario(&format!(
+        "{slots}{held}jitter = \"2ms\"\n[[flow]]\n"
+    )));
+    assert_eq!(
+        lines_of(&in_a_guest, "wires", "r0"),
+        [
+            "root handle 1: netem limit 1000000 delay 21000us 1000us rate 10000000bit",
+            "parent 1:1 handle 2: netem limit 1000000 slot 800000ns 5000000ns packets 16 bytes 20000",
+            "parent 2:1 handle 3: netem limit 1000000 delay 5000us reorder 98%",
+            "clsact",
+        ]
+    );
+    // Once a guest's clock runs: at the instant 0 netem takes that for no slots.
+    let first = &in_a_guest.changes[0];
+    assert_eq!(first.at, Time::from_nanos(1));
+    assert_eq!(
+        first.tc,
+        [
+            "qdisc change dev r0 parent 1:1 handle 2: netem limit 1000000 slot 800000ns 5000000ns \
+          packets 16 bytes 20000"
+        ]
+    );
+    // A wire that has slots alone is no plain pair of interfaces.
+    let mut bare = scenario("slots = { every = \"3ms\" }\n[[flow]]\n");
+    bare.network.bottleneck.delay = Time::ZERO;
+    let on_host = orders(&bare, 1, Target::Host);
+    let slot = "parent 1:1 handle 2: netem limit 1000000 slot 3000000ns 3000000ns";
+    assert!(lines_of(&on_host, "wires", "r0").contains(&slot.to_owned()));
+}
+
 /// Orders as a person reads them.
 fn readable(orders: &Orders) -> String {
     let mut text = String::new();
@@ -702,6 +736,18 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
             "network.bottleneck.jitter: ",
         ),
         (
+            "jitter = { average = \"1ms\", distribution = \"wifi\" }\n[[flow]]\n",
+            "network.bottleneck.jitter: ",
+        ),
+        (
+            "jitter = \"1ms\"\nschedule = { at = \"1s\", jitter = \"2ms\" }\n[[flow]]\n",
+            "network.bottleneck.schedule: ",
+        ),
+        (
+            "slots = { every = \"1ms\", bytes = \"3GB\" }\n[[flow]]\n",
+            "network.bottleneck.slots: ",
+        ),
+        (
             "loss = [\"1%\", { p = \"1%\", r = \"30%\" }]\n[[flow]]\n",
             "network.bottleneck.loss: losses in bursts beside ",
         ),
@@ -807,4 +853,36 @@ fn a_host_refuses_the_network_of_the_simulator() {
         "{refused}"
     );
     assert_eq!(refusals(text, Target::Wire), [""; 0]);
+}
+
+/// What Linux 6.12 and its networks lack is refused by name.
+#[test]
+fn counts_of_marks_and_changed_codepoints_are_refused() {
+    let scenario = &scenarios(
+        "duration = \"10s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\nremark = \"bleach\"\n\
+         queue = { limit = \"100p\" }\n[[flow]]\nname = \"a\"\ncc = \"prague\"\n\
+         [[flow]]\nname = \"b\"\necn = { sender = \"accecn\", receiver = true }\n",
+    )[0];
+    let told = |target| {
+        let found = unsupported(scenario, target).into_iter();
+        found
+            .map(|it| format!("{}: {}", it.path, it.what))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    for target in [Target::Wire, Target::Guest, Target::Host] {
+        let told = told(target);
+        assert!(
+            told.contains("flow.a.cc: variant prague (the kernel has: reno,"),
+            "{told}"
+        );
+        assert!(
+            told.contains("flow.b.ecn: ecn \"accecn\" (Linux counts marks from 6.18 on)"),
+            "{told}"
+        );
+        assert!(told.contains("flow.b.ecn.receiver: "), "{told}");
+        let changes =
+            told.contains("network.bottleneck.remark: codepoints of ECN that are changed");
+        assert_eq!(changes, target != Target::Wire, "{told}");
+    }
 }

@@ -226,7 +226,7 @@ pub struct FlowSummary {
     pub undos: u64,
     /// Tail loss probes sent.
     pub tail_loss_probes: u64,
-    /// Acknowledgements that carried an ECN echo.
+    /// Acknowledgements that carried an ECN echo, or told of marks where they are counted.
     pub ecn_echoes: u64,
     /// What held the flow back.
     pub limited: Limited,

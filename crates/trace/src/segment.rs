@@ -5,7 +5,7 @@
 //!
 //! [`cclab_packet::address`] and [`cclab_packet::port`] say which addresses and ports a flow has.
 
-use cclab_packet::{Packet, address, flags, port};
+use cclab_packet::{EcnBytes, Packet, address, flags, port};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{
     IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptionWriteError,
@@ -32,6 +32,9 @@ impl Default for WireOptions {
 
 /// The most bytes of headers: IPv4 without options, TCP with as many as fit.
 pub const MAX_HEADERS: usize = 20 + 60;
+
+/// The most bytes of TCP options.
+const MAX_OPTIONS: usize = 40;
 
 mod datagram;
 
@@ -119,6 +122,7 @@ fn tcp_header(packet: &Packet, options: WireOptions) -> Result<TcpHeader, TcpOpt
     tcp.syn = packet.has(flags::SYN);
     tcp.psh = packet.has(flags::PSH);
     tcp.ack = packet.has(flags::ACK);
+    tcp.ns = packet.has(flags::AE); // the bit of the nonce that was, now Accurate ECN's
     tcp.ece = packet.has(flags::ECE);
     tcp.cwr = packet.has(flags::CWR);
     set_options(&mut tcp, packet, options)?;
@@ -174,11 +178,31 @@ fn set_options(
         add(Noop);
         add(SelectiveAcknowledgement(first, others));
     }
-    tcp.set_options(&list[..len])
+    tcp.set_options(&list[..len])?;
+    if let Some(option) = packet.ecn_bytes() {
+        add_ecn_bytes(tcp, &option)?;
+    }
+    Ok(())
+}
+
+/// Puts an AccECN option behind the others, which end at a whole word.
+fn add_ecn_bytes(tcp: &mut TcpHeader, option: &EcnBytes) -> Result<(), TcpOptionWriteError> {
+    let (added, added_len) = option.to_bytes();
+    let len = tcp.options.len();
+    let mut bytes = [0; MAX_OPTIONS];
+    let end = len + added_len;
+    if end > MAX_OPTIONS {
+        return Err(TcpOptionWriteError::NotEnoughSpace(end));
+    }
+    bytes[..len].copy_from_slice(tcp.options.as_slice());
+    bytes[len..end].copy_from_slice(&added[..added_len]);
+    tcp.set_options_raw(&bytes[..end])
 }
 
 #[cfg(test)]
 mod tests {
+    use cclab_packet::{Ecn, Order};
+
     use super::*;
 
     const OPTIONS: WireOptions = WireOptions {
@@ -246,5 +270,37 @@ mod tests {
             ..Packet::default()
         };
         assert!(headers(&packet, OPTIONS, 0).is_err());
+    }
+
+    /// RFC 9768 sections 3.2.2 and 3.2.3: the three flags, and the option behind the others, in whole
+    /// words.
+    #[test]
+    fn counts_of_marks_are_flags_and_an_option() {
+        let mut packet = Packet {
+            tsval: 7,
+            tsecr: 3,
+            flags: flags::ACK | flags::AE | flags::ECE,
+            sack_len: 2,
+            sack: [(100, 200), (300, 400), (0, 0), (0, 0)],
+            ..Packet::default()
+        };
+        let told = EcnBytes::new(Order::One, 2, |codepoint| match codepoint {
+            Ecn::Ect1 => 0x0a0b0c,
+            _ => 1_448,
+        });
+        packet.set_ecn_bytes(&told);
+        let headers = headers(&packet, OPTIONS, 0).expect("40 bytes of options");
+        let (_, rest) = Ipv4Header::from_slice(headers.bytes()).expect("an IPv4 header");
+        let (tcp, _) = TcpHeader::from_slice(rest).expect("a TCP header");
+        assert_eq!(
+            (tcp.ns, tcp.cwr, tcp.ece, tcp.ack),
+            (true, false, true, true)
+        );
+        let options = tcp.options.as_slice();
+        assert_eq!(options.len(), 40);
+        assert_eq!(options[32..], [174, 8, 0x0a, 0x0b, 0x0c, 0, 5, 0xa8]);
+        let three = EcnBytes::new(Order::One, 3, |_| 1);
+        packet.set_ecn_bytes(&three);
+        assert!(super::headers(&packet, OPTIONS, 0).is_err(), "44 bytes");
     }
 }

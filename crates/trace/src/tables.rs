@@ -121,7 +121,7 @@ table! {
     "fast_recoveries": u64 = fast_recoveries, "Episodes of loss recovery that were not timeouts.";
     "undos": u64 = undos, "Window reductions undone as spurious.";
     "tail_loss_probes": u64 = tail_loss_probes, "Tail loss probes sent.";
-    "ecn_echoes": u64 = ecn_echoes, "Acknowledgements that carried an ECN echo.";
+    "ecn_echoes": u64 = ecn_echoes, "Acknowledgements that carried an ECN echo, or told of marks where they are counted (RFC 9768).";
     "limited_cwnd_ns": Time = limited.cwnd, "Time held back by the congestion window, recovery included.";
     "limited_rwnd_ns": Time = limited.rwnd, "Time held back by the receiver's window.";
     "limited_application_ns": Time = limited.application, "Time held back by the application, which had nothing to send.";

@@ -11,16 +11,16 @@ By: TypeAlias = Literal["kernel", "simulator"]
 """Whose links carry the packets of a kernel's hosts."""
 
 
+Codepoint: TypeAlias = Literal["not-ect", "ect1", "ect0", "ce"]
+"""A codepoint of the ECN field (RFC 3168 section 5), as study files name it."""
+
+
 DelayAt: TypeAlias = Literal["router", "sender"]
 """Where a flow's base delay is added."""
 
 
 Direction: TypeAlias = Literal["forward", "reverse"]
 """Which way a flow's data travels over the bottleneck."""
-
-
-Distribution: TypeAlias = Literal["uniform", "normal"]
-"""A distribution of jitter."""
 
 
 EventKind: TypeAlias = Literal["ack", "queue", "drop"]
@@ -103,6 +103,17 @@ class Queue(TypedDict):
 
 Rate: TypeAlias = int
 """A positive rate in bits per second."""
+
+
+class Remark(TypedDict):
+    """A change of the codepoint of ECN in the IP header of packets that pass a place."""
+
+    at: Place
+    """Where."""
+    probability: float
+    """The probability that a packet is changed."""
+    to: dict[str, Codepoint]
+    """What each codepoint becomes; those that stay are absent."""
 
 
 class FixedSizes(TypedDict):
@@ -267,6 +278,8 @@ class Change(TypedDict):
     """When."""
     delay: NotRequired[Time]
     """New one-way delay."""
+    jitter: NotRequired[Time]
+    """New largest extra delay of the jitter, or its new average (`Jitter.size`)."""
     loss: NotRequired[float]
     """New probability of independent loss in front of the queue, instead of those before."""
     rate: NotRequired[Rate]
@@ -321,15 +334,44 @@ Datagrams: TypeAlias = ConstantRateDatagrams | OnOffDatagrams | VideoDatagrams
 """A source of datagrams."""
 
 
-class Jitter(TypedDict):
-    """Random extra delay."""
+class UniformJitter(TypedDict):
+    """Every delay from zero to the largest is as likely."""
 
-    distribution: Distribution
-    """How it is distributed between zero and the largest."""
+    distribution: Literal["uniform"]
     max: Time
     """The largest extra delay."""
     reorder: bool
     """Whether packets may overtake each other by it."""
+
+
+class NormalJitter(TypedDict):
+    """
+    Around half of the largest, which is three standard deviations from either end; what
+    falls beyond an end is at that end.
+    """
+
+    distribution: Literal["normal"]
+    max: Time
+    """The largest extra delay."""
+    reorder: bool
+    """Whether packets may overtake each other by it."""
+
+
+class WifiJitter(TypedDict):
+    """
+    That of a Wi-Fi network with many others around (draft-huitema-ccwg-c4-test-04, section
+    "Handling of High Jitter Environments").
+    """
+
+    average: Time
+    """The average that the model is asked for."""
+    distribution: Literal["wifi"]
+    reorder: bool
+    """Whether packets may overtake each other by it."""
+
+
+Jitter: TypeAlias = UniformJitter | NormalJitter | WifiJitter
+"""Random extra delay."""
 
 
 class LossModel(LossModelGilbertElliott):
@@ -391,6 +433,23 @@ class Reorder(TypedDict):
     """For how long."""
     probability: float
     """Probability that a packet is."""
+
+
+class Slots(TypedDict):
+    """
+    Instants at which packets that wait may pass, in order: those that come between two wait for
+    the second, as behind a link that aggregates packets (Wi-Fi, DOCSIS, LTE).
+    """
+
+    bytes: NotRequired[int]
+    """
+    The bytes, with link framing, by which one is used up: the packet that comes to them or
+    beyond is the last; absent: as many as come.
+    """
+    every: list[Time]
+    """The shortest and the longest time until a slot opens."""
+    packets: NotRequired[int]
+    """The most packets that one lets pass; absent: all that wait."""
 
 
 class Start(TypedDict):
@@ -481,8 +540,11 @@ class Flow(FlowFrom):
     """Which way the data goes."""
     duration: Time | None
     """How long it sends after its start; absent: until the transfer or the run ends."""
-    ecn: bool
-    """Whether the flow negotiates ECN."""
+    ecn: bool | Literal["accecn"]
+    """
+    The feedback of marks that the flow asks for; `false`: it negotiates no ECN, unless its variant
+    always does.
+    """
     extra_delay: Time
     """
     Extra one-way delay that this flow's access link adds, each way, so that the path has
@@ -503,6 +565,8 @@ class Flow(FlowFrom):
     Packets per second that each of its two hosts handles, sent and received together;
     absent: whatever comes.
     """
+    receiver_ecn: NotRequired[bool | Literal["accecn"]]
+    """The most that its receiver agrees to; absent: whatever it asks for."""
     rwnd: int | None
     """The largest window the receiver advertises, in bytes; absent: the profile's."""
     server: NotRequired[list[str]]
@@ -562,12 +626,16 @@ class Link(TypedDict):
     Bits per second; absent: infinitely fast. Of a link that follows a trace, the mean: what
     utilization and queue limits are measured by.
     """
+    remark: NotRequired[list[Remark]]
+    """Codepoints of ECN that are changed."""
     reorder: NotRequired[Reorder]
     """Packets that are held back and overtaken."""
     reverse: NotRequired[Link]
     """The way back, where it is not the mirror image (`Link.way_back`)."""
     schedule: NotRequired[list[Change]]
-    """Changes of rate, delay or loss during the run, in the order of time."""
+    """Changes of rate, delay, loss or jitter during the run, in the order of time."""
+    slots: NotRequired[Slots]
+    """Packets that wait for slots behind the wire."""
     trace: NotRequired[str]
     """When the link sends, instead of at its rate."""
 

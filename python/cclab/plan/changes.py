@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TIMES = frozenset(
     {
         *("duration", "warmup", "delay", "extra_delay", "at", "spread", "interval", "from"),
-        *("until", "jitter"),
+        *("until", "jitter", "average"),
     }
 )
 """Keys of a scenario whose whole numbers are nanoseconds."""

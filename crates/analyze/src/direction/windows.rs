@@ -95,9 +95,7 @@ impl Sending {
                 let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
                 other.edges = Some((highest, edge));
             }
-            other
-                .limits
-                .acknowledged(now, ack, edge, flags.ece && !flags.syn);
+            other.limits.acknowledged(now, ack, edge, self.marks.told);
             if other.limits.has_begun()
                 && let Some((value, _)) = segment.options.timestamps
             {

@@ -225,7 +225,8 @@ impl Way {
         packet.seq = long(4)?;
         packet.ack = long(8)?;
         let data = usize::from(tcp.get(12)? >> 4) * 4;
-        packet.flags = tcp.get(13)? & !(flags::DATAGRAM | flags::ECHO);
+        let accurate = if tcp[12] & 1 != 0 { flags::AE } else { 0 };
+        packet.flags = tcp.get(13)? & !(flags::DATAGRAM | flags::AE) | accurate;
         packet.window = number(tcp, 14)?;
         packet.payload = len.checked_sub(data)? as u16;
         let connection = long(0)?;

@@ -48,7 +48,7 @@ impl World<'_> {
         let Some(records) = &mut self.records else {
             return;
         };
-        if packet.has(flags::DATAGRAM) {
+        if packet.flags == flags::DATAGRAM {
             let at = records.realtime_zero + self.net.now().as_nanos();
             let frame = self.frames.whole(packet);
             let datagrams = &mut records.datagrams;

@@ -8,7 +8,7 @@ use cclab_trace::schema::FlowSummary;
 
 /// Whether the variant of `flow` reacts to how many packets are marked.
 fn counts_marks(flow: &FlowSummary) -> bool {
-    is_tcp(flow) && cclab_cc::find(in_force(flow)).is_some_and(|v| v.ecn == EcnFeedback::PerPacket)
+    is_tcp(flow) && cclab_cc::find(in_force(flow)).is_some_and(|v| v.ecn != EcnFeedback::Classic)
 }
 
 /// Whether the flow at `index` negotiates ECN: the study lets it, a program decides itself, and who

@@ -60,3 +60,7 @@ pub(super) fn cross_traffic_without_rtt(evidence: &Evidence<'_>) -> Option<(Stri
     let flow = evidence.metrics.flows.first()?;
     foreseen::without_rtt(&evidence.input.nearby, &flow.name)
 }
+
+pub(super) fn slots_slower_than_link(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    foreseen::slots_slower(&evidence.input.slower_slots)
+}

@@ -485,8 +485,17 @@ fn repeats_are_identical_or_not() {
 
 /// The warning of cross traffic without an `rtt`, where a bottleneck has `delay` and a study `rest`.
 fn without_rtt(delay: &str, rest: &str) -> Option<cclab_metrics::Warning> {
+    told_before(
+        &format!("delay = \"{delay}\""),
+        rest,
+        "cross-traffic-without-rtt",
+    )
+}
+
+/// The warning `code` of a study with `keys` of its bottleneck and `rest`, which its plan tells too.
+fn told_before(keys: &str, rest: &str, code: &str) -> Option<cclab_metrics::Warning> {
     let study = format!(
-        "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"{delay}\"\n\
+        "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\n{keys}\n\
          queue = {{ limit = \"100p\" }}\n{rest}\n"
     );
     let plan = cclab_spec::Study::load(&study, "study.toml")
@@ -495,10 +504,11 @@ fn without_rtt(delay: &str, rest: &str) -> Option<cclab_metrics::Warning> {
     let scenario = &plan.runs[0].run.scenario;
     let input = MeasureInput {
         nearby: MeasureInput::from(scenario).nearby,
+        slower_slots: MeasureInput::from(scenario).slower_slots,
         ..WARMUP
     };
     let warnings = measure(&trace(), &input).warnings.into_iter();
-    let mut found = warnings.filter(|warning| warning.code == "cross-traffic-without-rtt");
+    let mut found = warnings.filter(|warning| warning.code == code);
     let raised = found.next();
     let before = cclab_metrics::foreseen(scenario).pop();
     assert_eq!(
@@ -552,4 +562,33 @@ fn cross_traffic_over_fewer_links_than_the_flows_is_the_topology_of_a_study() {
     let lot = "[network]\ntopology = \"parking-lot\"\nbottlenecks = 5\n[[flow]]\n";
     let one = format!("{lot}{POISSON}crosses = [2, 2]\n");
     assert_eq!(without_rtt("5ms", &one), None);
+}
+
+/// By hand, over 10 Mbit/s: 4 packets of 1514 bytes each 5 ms are 9.6896 Mbit/s, 5 are 12.1 Mbit/s;
+/// 4543 bytes are used up by the fourth packet, 6057 by the fifth.
+#[test]
+fn slots_that_let_less_pass_than_their_link_are_told_of() {
+    let raised = |slots: &str| {
+        let keys = format!("slots = {{ every = [\"4ms\", \"6ms\"], {slots} }}");
+        told_before(&keys, "[[flow]]\n", "slots-slower-than-link")
+    };
+    let warning = raised("packets = 4").expect("less than the link's rate");
+    let told = "bottleneck (9.6896Mbit of 10Mbit)";
+    assert!(warning.message.contains(told), "{}", warning.message);
+    assert!(warning.remedy.contains("`packets`"), "{}", warning.remedy);
+    assert_eq!(raised("packets = 5"), None);
+    assert!(raised("bytes = \"4543B\"").is_some());
+    assert_eq!(raised("bytes = \"6057B\""), None);
+    assert!(
+        raised("packets = 4, bytes = \"60570B\"").is_some(),
+        "the narrower limit counts"
+    );
+    assert_eq!(
+        told_before(
+            "slots = { every = \"5ms\" }",
+            "[[flow]]\n",
+            "slots-slower-than-link"
+        ),
+        None
+    );
 }

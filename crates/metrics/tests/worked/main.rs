@@ -144,6 +144,7 @@ const WARMUP: MeasureInput = MeasureInput {
     ecn: Vec::new(),
     programs: Vec::new(),
     nearby: Vec::new(),
+    slower_slots: Vec::new(),
     kernels: Vec::new(),
     variant_files: Vec::new(),
     groups: Vec::new(),

@@ -1,13 +1,18 @@
-//! What a wire adds to the delay of packets: jitter, packets that are held back, and the order
-//! that a delay which shrinks must not change.
+//! What a wire adds to the delay of packets: jitter, slots, packets that are held back, and the
+//! order that a delay which shrinks must not change.
 
-use cclab_spec::{Distribution, Jitter, Reorder};
+use cclab_packet::Packet;
+use cclab_spec::Reorder;
 use cclab_units::{Stream, Time};
+
+use super::jitter::ExtraDelay;
+use super::slots::Slots;
 
 /// When packets arrive that would, by delay alone, arrive at given times.
 #[derive(Debug, Default)]
 pub struct Course {
-    jitter: Option<(Jitter, Stream)>,
+    jitter: Option<ExtraDelay>,
+    slots: Option<Slots>,
     reorder: Option<(Reorder, Stream)>,
     /// No packet that is not to overtake arrives before.
     last: Time,
@@ -20,8 +25,13 @@ impl Course {
     }
 
     /// Adds jitter.
-    pub fn jitter(&mut self, jitter: Jitter, dice: Stream) {
-        self.jitter = Some((jitter, dice));
+    pub fn jitter(&mut self, jitter: ExtraDelay) {
+        self.jitter = Some(jitter);
+    }
+
+    /// Lets packets wait for slots at the end of the wire.
+    pub fn slots(&mut self, slots: Slots) {
+        self.slots = Some(slots);
     }
 
     /// Holds packets back.
@@ -29,14 +39,14 @@ impl Course {
         self.reorder = Some((reorder, dice));
     }
 
-    /// When the packet that was put on the wire next arrives, if it were `expected` without
-    /// jitter. A packet that is held back holds up none behind it.
-    pub fn arrival(&mut self, expected: Time) -> Time {
+    /// When `packet`, whose transmission begins at `departs` after that of all before, arrives, if
+    /// it were `expected` without all this. A packet that is held back holds up none behind it.
+    pub fn arrival(&mut self, departs: Time, expected: Time, packet: &Packet) -> Time {
         let mut arrives = expected;
         let mut overtakes = false;
-        if let Some((jitter, dice)) = &mut self.jitter {
-            let extra = sample(*jitter, dice);
-            if jitter.reorder {
+        if let Some(jitter) = &mut self.jitter {
+            let extra = jitter.next(departs);
+            if jitter.reorders() {
                 // What keeps its order is the packets without their jitter.
                 self.last = self.last.max(expected);
                 arrives = self.last + extra;
@@ -49,6 +59,9 @@ impl Course {
             self.last = self.last.max(arrives);
             arrives = self.last;
         }
+        if let Some(slots) = &mut self.slots {
+            arrives = slots.departure(arrives, packet.wire_len.into());
+        }
         if let Some((reorder, dice)) = &mut self.reorder
             && dice.chance(reorder.probability)
         {
@@ -58,77 +71,82 @@ impl Course {
     }
 }
 
-/// A jitter from zero to the largest.
-fn sample(jitter: Jitter, dice: &mut Stream) -> Time {
-    let share = match jitter.distribution {
-        Distribution::Uniform => dice.uniform(),
-        Distribution::Normal => {
-            // The sum of twelve uniform numbers has the variance 1 and is close to normal: no
-            // logarithm, whose last digit differs from one machine to the next.
-            let sum: f64 = (0..12).map(|_| dice.uniform()).sum();
-            ((sum - 6.0) / 6.0 + 0.5).clamp(0.0, 1.0)
-        }
-    };
-    Time::from_nanos((jitter.max.as_nanos() as f64 * share) as u64)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::num::NonZero;
+
+    use cclab_spec::{Jitter, Slots as Spec};
+
     use super::*;
 
     const MAX: Time = Time::from_millis(2);
+    const BEGIN: Time = Time::ZERO;
 
-    fn course(distribution: Distribution, reorder: bool) -> Course {
+    fn jittery(jitter: Jitter) -> Course {
         let mut course = Course::in_order();
-        let jitter = Jitter {
-            max: MAX,
-            distribution,
-            reorder,
-        };
-        course.jitter(jitter, Stream::new(3, "jitter"));
+        let dice = Stream::new(3, "jitter");
+        course.jitter(ExtraDelay::new(jitter, Vec::new(), dice));
         course
     }
 
-    /// The extra delays of packets that would arrive every `gap`, in milliseconds.
-    fn extras(course: &mut Course, gap: Time, packets: u64) -> Vec<f64> {
-        (1..=packets)
-            .map(|i| (course.arrival(gap * i) - gap * i).as_secs_f64() * 1e3)
-            .collect()
-    }
-
-    fn moments(values: &[f64]) -> (f64, f64) {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count;
-        (mean, variance.sqrt())
-    }
-
-    /// Packets further apart than the jitter never meet: what is seen is the distribution.
-    #[test]
-    fn far_packets_show_the_distribution() {
-        for (distribution, expected) in [
-            (Distribution::Uniform, (1.0, 2.0 / 12.0_f64.sqrt())),
-            (Distribution::Normal, (1.0, 2.0 / 6.0)),
-        ] {
-            let extras = extras(&mut course(distribution, false), MAX * 2, 100_000);
-            let (mean, deviation) = moments(&extras);
-            assert!((mean - expected.0).abs() < 0.01, "{distribution:?}: {mean}");
-            assert!(
-                (deviation - expected.1).abs() < 0.01,
-                "{distribution:?}: {deviation}"
-            );
-            assert!(extras.iter().all(|extra| (0.0..=2.0).contains(extra)));
-        }
+    /// When a packet of no interest arrives that would arrive at `expected`.
+    fn arrival(course: &mut Course, expected: Time) -> Time {
+        course.arrival(BEGIN, expected, &Packet::default())
     }
 
     #[test]
     fn near_packets_keep_their_order_unless_asked_otherwise() {
+        let max = MAX;
+        let average = Time::from_millis(7);
         for (reorder, sorted) in [(false, true), (true, false)] {
-            let mut course = course(Distribution::Uniform, reorder);
-            let gap = Time::from_micros(100);
-            let arrivals: Vec<Time> = (1..=1000).map(|i| course.arrival(gap * i)).collect();
-            assert_eq!(arrivals.is_sorted(), sorted, "reorder = {reorder}");
+            for jitter in [
+                Jitter::Uniform { max, reorder },
+                Jitter::Normal { max, reorder },
+                Jitter::Wifi { average, reorder },
+            ] {
+                let mut course = jittery(jitter);
+                let gap = Time::from_micros(100);
+                let arrivals = (1..=1000).map(|i| arrival(&mut course, gap * i));
+                let arrivals: Vec<Time> = arrivals.collect();
+                assert_eq!(arrivals.is_sorted(), sorted, "{jitter:?}");
+            }
         }
+    }
+
+    /// Slots take packets as they come out of the jitter, and what is held back is held back by
+    /// so much behind its slot.
+    #[test]
+    fn slots_stand_behind_jitter_and_before_what_is_held_back() {
+        let average = Time::from_millis(7);
+        let wifi = Jitter::Wifi {
+            average,
+            reorder: false,
+        };
+        let spec = Spec {
+            every: [Time::from_millis(1), Time::from_millis(4)],
+            packets: NonZero::new(3),
+            bytes: None,
+        };
+        let new_slots = || Slots::new(spec, Stream::new(3, "slots"));
+        let delay = Time::from_millis(50);
+        let mut plain = jittery(wifi);
+        let mut alone = new_slots();
+        let mut all = jittery(wifi);
+        all.slots(new_slots());
+        let reorder = Reorder {
+            probability: 0.1,
+            delay,
+        };
+        all.reorder(reorder, Stream::new(3, "reorder"));
+        let mut held = 0;
+        for i in 1..=10_000 {
+            let expected = Time::from_micros(700) * i;
+            let slot = alone.departure(arrival(&mut plain, expected), 0);
+            let arrives = arrival(&mut all, expected);
+            assert!(arrives == slot || arrives == slot + delay);
+            held += u32::from(arrives != slot);
+        }
+        assert!(held.abs_diff(1000) < 130, "{held}");
     }
 
     #[test]
@@ -141,7 +159,7 @@ mod tests {
         course.reorder(reorder, Stream::new(1, "reorder"));
         let gap = Time::from_millis(1);
         let held: Vec<bool> = (1..=10_000)
-            .map(|i| match course.arrival(gap * i) - gap * i {
+            .map(|i| match arrival(&mut course, gap * i) - gap * i {
                 Time::ZERO => false,
                 extra => {
                     assert_eq!(extra, reorder.delay);
@@ -157,7 +175,7 @@ mod tests {
     #[test]
     fn a_delay_that_shrinks_keeps_the_order() {
         let mut course = Course::in_order();
-        let arrivals = [50, 51, 12, 13, 52].map(|ms| course.arrival(Time::from_millis(ms)));
+        let arrivals = [50, 51, 12, 13, 52].map(|ms| arrival(&mut course, Time::from_millis(ms)));
         assert_eq!(arrivals, [50, 51, 51, 51, 52].map(Time::from_millis));
     }
 }

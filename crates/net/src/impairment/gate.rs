@@ -8,9 +8,11 @@ use super::bursts::Bursts;
 use super::chance::Chance;
 use super::listed::Listed;
 use super::random::RandomLoss;
+use super::remark::Remark;
 
 /// Decides over each packet that passes: outages first, then each loss in the order of the
-/// study, then copying, then corruption.
+/// study, then copying, then corruption, then changes of the codepoint of ECN in the order of the
+/// study.
 #[derive(Debug, Default)]
 pub struct Gate {
     /// Beginning and end of each outage.
@@ -18,6 +20,7 @@ pub struct Gate {
     losses: Vec<Loss>,
     duplication: Option<Chance>,
     corruption: Option<Chance>,
+    remarks: Vec<Remark>,
 }
 
 /// A way to lose packets.
@@ -52,6 +55,11 @@ impl Gate {
         self.corruption = Some(chance);
     }
 
+    /// Adds a change of codepoints.
+    pub fn add_remark(&mut self, remark: Remark) {
+        self.remarks.push(remark);
+    }
+
     /// Why the packet that passes at `now` is lost; `None` if it is not. A packet that one loss
     /// takes is not seen by the next.
     pub fn judge(&mut self, now: Time, packet: &Packet) -> Option<DropReason> {
@@ -77,7 +85,15 @@ impl Gate {
         if self.corruption.as_mut().is_some_and(Chance::falls) {
             packet.notes |= notes::CORRUPT;
         }
+        self.remark(&mut packet);
         packet
+    }
+
+    /// Changes the codepoint of a packet that comes out of here.
+    pub fn remark(&mut self, packet: &mut Packet) {
+        for remark in &mut self.remarks {
+            packet.ecn = remark.of(packet.ecn);
+        }
     }
 }
 

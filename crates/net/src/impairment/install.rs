@@ -8,10 +8,13 @@ use super::bursts::Bursts;
 use super::chance::Chance;
 use super::course::Course;
 use super::gate::{Gate, Loss};
+use super::jitter::ExtraDelay;
 use super::listed::Listed;
 use super::opportunities::Opportunities;
 use super::random::RandomLoss;
+use super::remark::Remark;
 use super::schedule::Schedule;
+use super::slots::Slots;
 use crate::link::Link;
 
 /// Puts impairments in their places.
@@ -49,7 +52,7 @@ impl Installer<'_> {
             &mut link.fit().entry,
             spec,
             Place::Router,
-            |i| stream(&format!("loss {i}")),
+            |what, i| stream(&format!("{what} {i}")),
             flows,
         );
         if let Some(probability) = spec.duplicate {
@@ -61,10 +64,16 @@ impl Installer<'_> {
             link.fit().entry.get_or_insert_default().corrupt(chance);
         }
         let moves = spec.schedule.iter().any(|change| change.delay.is_some());
-        if spec.jitter.is_some() || spec.reorder.is_some() || moves {
+        if spec.jitter.is_some() || spec.slots.is_some() || spec.reorder.is_some() || moves {
             let mut course = Course::in_order();
             if let Some(jitter) = spec.jitter {
-                course.jitter(jitter, stream("jitter"));
+                let sizes = spec.schedule.iter();
+                let sizes = sizes.filter_map(|change| Some((change.at, change.jitter?)));
+                let dice = stream("jitter");
+                course.jitter(ExtraDelay::new(jitter, sizes.collect(), dice));
+            }
+            if let Some(slots) = spec.slots {
+                course.slots(Slots::new(slots, stream("slots")));
             }
             if let Some(reorder) = spec.reorder {
                 course.reorder(reorder, stream("reorder"));
@@ -81,7 +90,7 @@ impl Installer<'_> {
         }
     }
 
-    /// Puts losses and outages where a host's first link begins, or its last one ends.
+    /// Puts losses, outages and changes of codepoints where a host's first link begins, or its last one ends.
     fn host(&mut self, impairment: &Impairment) {
         let &Impairment { place, prefix, .. } = impairment;
         let seed = self.seed;
@@ -93,19 +102,27 @@ impl Installer<'_> {
             Place::Sender => &mut fittings.entry,
             Place::Router | Place::Receiver => &mut fittings.exit,
         };
-        let dice = |i| Stream::new(seed, &format!("{prefix}loss {i} {name}"));
+        let dice = |what: &str, i| Stream::new(seed, &format!("{prefix}{what} {i} {name}"));
         losses(gate, spec, place, dice, &self.layout.flows);
     }
 }
 
-/// Adds the losses and outages of `spec` at `place` to `gate`; `dice` are those of each loss.
+/// Adds the losses, outages and changes of codepoints of `spec` at `place` to `gate`; `dice` are those
+/// of each.
 fn losses(
     gate: &mut Option<Box<Gate>>,
     spec: &Spec,
     place: Place,
-    dice: impl Fn(usize) -> Stream,
+    dice: impl Fn(&str, usize) -> Stream,
     flows: &[Journey],
 ) {
+    for (i, remark) in spec.remark.iter().enumerate() {
+        if remark.at == place {
+            let chance = Chance::new(remark.probability, dice("remark", i));
+            let gate = gate.get_or_insert_default();
+            gate.add_remark(Remark::new(remark, chance));
+        }
+    }
     for outage in spec.outage.iter().filter(|outage| outage.at == place) {
         let gate = gate.get_or_insert_default();
         gate.add_outage(outage.start, outage.duration);
@@ -129,10 +146,10 @@ fn losses(
                 Loss::Random(RandomLoss::new(
                     *probability,
                     end.into_iter().collect(),
-                    dice(i),
+                    dice("loss", i),
                 ))
             }
-            LossModel::GilbertElliott(model) => Loss::Bursts(Bursts::new(*model, dice(i))),
+            LossModel::GilbertElliott(model) => Loss::Bursts(Bursts::new(*model, dice("loss", i))),
             LossModel::Packets(list) => {
                 let named = |name: &String| flows.iter().position(|flow| flow.name == *name);
                 let flow = list.flow.as_ref().and_then(named);
@@ -142,7 +159,7 @@ fn losses(
         gate.get_or_insert_default().add_loss(loss);
     }
     if !changes.is_empty() {
-        let scheduled = RandomLoss::new(0.0, changes, dice(spec.loss.len()));
+        let scheduled = RandomLoss::new(0.0, changes, dice("loss", spec.loss.len()));
         gate.get_or_insert_default()
             .add_loss(Loss::Random(scheduled));
     }

@@ -69,6 +69,7 @@ mod tests {
             rate: mbit.and_then(|mbit| Rate::from_bps(mbit * 1_000_000)),
             delay: delay_ms.map(Time::from_millis),
             loss: None,
+            jitter: None,
         }
     }
 

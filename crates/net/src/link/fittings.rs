@@ -9,7 +9,7 @@ use crate::impairment::{Course, Gate};
 pub struct Fittings {
     /// What happens to packets before the queue.
     pub entry: Option<Box<Gate>>,
-    /// Losses after the wire.
+    /// What happens to packets after the wire.
     pub exit: Option<Box<Gate>>,
     /// What the wire adds to the delay.
     pub course: Option<Box<Course>>,

@@ -2,7 +2,7 @@
 //! and what the core does to packets, with whom, and over which networks.
 
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Kind, TOPOLOGIES};
-use cclab_spec::{Opportunities, Scenario, TRAFFIC_KINDS, TrafficKind};
+use cclab_spec::{Ecn, Opportunities, Scenario, TRAFFIC_KINDS, TrafficKind};
 use cclab_units::Time;
 
 use super::{Case, How, scenario};
@@ -131,7 +131,7 @@ fn disciplines() -> impl Iterator<Item = Case> {
             }
             for (place, flow) in scenario.flows.iter_mut().take(2).enumerate() {
                 mixed(discipline.name, place).clone_into(&mut flow.cc);
-                flow.ecn = ecn;
+                flow.ecn = if ecn { Ecn::Classic } else { Ecn::Off };
             }
             scenario
         };
@@ -501,6 +501,29 @@ const OTHERS: &[(&str, &str)] = &[
         [[flow]]
         packet_rate = 500
         [[flow]]
+        "#,
+    ),
+    (
+        "marks that are counted",
+        r#"
+        duration = "6s"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { kind = "dualpi2", limit = "200p" }
+        remark = { ect1 = "ect0", probability = "5%" }
+        reverse = { loss = "30%" }
+        [[flow]]
+        cc = "prague"
+        [[flow]]
+        ecn = "accecn"
+        [[flow]]
+        cc = "prague"
+        rtt = "30ms"
+        ecn = { receiver = true }
+        [[flow]]
+        cc = "dctcp"
+        ecn = { sender = "accecn", receiver = true }
         "#,
     ),
     (

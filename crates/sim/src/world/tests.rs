@@ -87,7 +87,7 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
         recovery: profile.recovery,
         mss,
         isn: 0,
-        ecn: false,
+        ecn: cclab_tcp::EcnMode::Off,
         cc: cclab_cc::Config {
             mss: u64::from(mss),
             initial_window: 10 * u64::from(mss),

@@ -86,6 +86,42 @@ pub const IMPAIRMENTS: &[Kind] = &[
         example: Example::Link("jitter = { max = \"2ms\" }"),
     },
     Kind {
+        name: "jitter.wifi",
+        summary: "random extra delay as on a Wi-Fi network with many others around",
+        keys: &[
+            key("average", "the average that the model is asked for", None),
+            key("distribution", "\"wifi\"", None),
+            key(
+                "reorder",
+                "whether packets may overtake each other by it",
+                Some("false"),
+            ),
+        ],
+        example: Example::Link("jitter = { distribution = \"wifi\", average = \"7ms\" }"),
+    },
+    Kind {
+        name: "slots",
+        summary: "slots for which packets wait in order, as behind a link that aggregates them",
+        keys: &[
+            key(
+                "every",
+                "the time until a slot opens, or the shortest and the longest",
+                None,
+            ),
+            key(
+                "packets",
+                "the most packets that one lets pass; else all that wait",
+                None,
+            ),
+            key(
+                "bytes",
+                "the bytes, with link framing, by which one is used up; else as many as come",
+                None,
+            ),
+        ],
+        example: Example::Link("slots = { every = [\"0.8ms\", \"5ms\"], packets = 16 }"),
+    },
+    Kind {
         name: "reorder",
         summary: "packets that are held back, so that later ones overtake them",
         keys: &[
@@ -107,13 +143,39 @@ pub const IMPAIRMENTS: &[Kind] = &[
         example: Example::Link("corrupt = \"0.1%\""),
     },
     Kind {
+        name: "remark",
+        summary: "changes of the codepoint of ECN: \"bleach\", which clears it, or a table",
+        keys: &[
+            key(
+                "not-ect",
+                "what packets become that are not ECN-capable",
+                None,
+            ),
+            key("ect1", "what ECT(1) becomes", None),
+            key("ect0", "what ECT(0) becomes", None),
+            key("ce", "what CE becomes", None),
+            key(
+                "probability",
+                "the probability that a packet is changed",
+                Some("1"),
+            ),
+            AT,
+        ],
+        example: Example::Link("remark = { ect1 = \"ect0\" }"),
+    },
+    Kind {
         name: "schedule",
-        summary: "changes of rate, delay or loss during the run",
+        summary: "changes of rate, delay, loss or jitter during the run",
         keys: &[
             key("at", "when", None),
             key("rate", "the new rate", None),
             key("delay", "the new one-way delay", None),
             key("loss", "the new probability of independent loss", None),
+            key(
+                "jitter",
+                "the new largest extra delay, or the new average, of the link's jitter",
+                None,
+            ),
         ],
         example: Example::Link("schedule = { at = \"5s\", rate = \"5Mbit\" }"),
     },

@@ -91,6 +91,7 @@ fn every_impairment_and_each_of_its_keys_is_listed() {
     assert_eq!(listed("loss"), set(keys_of::<written::Loss>()));
     assert_eq!(listed("outage"), set(keys_of::<written::Outage>()));
     assert_eq!(listed("jitter"), set(keys_of::<written::Jitter>()));
+    assert_eq!(listed("slots"), set(keys_of::<written::Slots>()));
     assert_eq!(listed("reorder"), set(keys_of::<written::Reorder>()));
     assert_eq!(listed("schedule"), set(keys_of::<written::Change>()));
 }

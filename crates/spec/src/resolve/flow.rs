@@ -17,7 +17,7 @@ use crate::names::Names;
 use crate::path::default_name;
 use crate::scenario::{DelayAt, Flow, Start};
 use crate::text::{BriefOrFull, SizeText};
-use crate::written;
+use crate::written::{self, EcnOfEnds};
 
 /// Bytes of memory that the send buffer of a Linux socket can have, from `SOCK_MIN_SNDBUF` on.
 const SNDBUF: std::ops::RangeInclusive<u64> = 4_608..=1 << 30;
@@ -201,6 +201,14 @@ fn flow(
         )
         .or_at(every.at));
     }
+    let ecn = match flow.ecn.as_ref().map(|ecn| &ecn.value) {
+        None => EcnOfEnds::default(),
+        Some(BriefOrFull::Brief(sender)) => EcnOfEnds {
+            sender: Some(*sender),
+            receiver: None,
+        },
+        Some(BriefOrFull::Full(ends)) => *ends,
+    };
     let program = program(flow, run.is_some() || duration.is_some())?;
     let udp = datagrams(flow)?;
     let (cc, cc_params) = match udp {
@@ -238,7 +246,8 @@ fn flow(
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
         nodelay: flow.nodelay.as_ref().is_some_and(|on| on.value),
         packet_rate: flow.packet_rate.as_ref().map(packet_rate).transpose()?,
-        ecn: flow.ecn.as_ref().is_some_and(|on| on.value),
+        ecn: ecn.sender.unwrap_or_default(),
+        receiver_ecn: ecn.receiver,
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
         direction: ends.direction,
         crosses: ends.crosses,

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use cclab_units::{Rate, Time};
 
 use super::files::Files;
+use super::jitter::{jitter, slots};
 use super::network::{ENDLESS_QUEUE, PathFacts, queue};
 use super::positive_time;
+use super::remark::remark;
 use crate::de::At;
 use crate::error::{Position, Problem, missing};
 use crate::link::{
-    Change, Distribution, GilbertElliott, Jitter, Link, ListedPackets, Loss, LossModel, Outage,
-    Place, Reorder, mirrored,
+    Change, GilbertElliott, Link, ListedPackets, Loss, LossModel, Outage, Place, Reorder, mirrored,
 };
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::opportunities::Opportunities;
@@ -162,6 +163,7 @@ impl Links<'_, '_> {
         for outage in written.outage {
             link.outage.push(self.outage(outage)?);
         }
+        link.jitter = written.jitter.map(jitter).transpose()?;
         for change in written.schedule {
             self.path
                 .begins("this change", change.at.value.0)
@@ -170,11 +172,16 @@ impl Links<'_, '_> {
         }
         link.schedule.sort_by_key(|change| change.at);
         let some = |share: Option<Share>| share.map(|share| share.0).filter(|&share| share > 0.0);
-        link.jitter = written.jitter.map(jitter).filter(|j| j.max > Time::ZERO);
+        let begins_later = link.schedule.iter().any(|change| change.jitter.is_some());
+        link.jitter = link
+            .jitter
+            .filter(|jitter| begins_later || jitter.size() > Time::ZERO);
+        link.slots = slots(written.slots, link.jitter)?;
         link.reorder = written.reorder.map(reorder).transpose()?;
         link.reorder = link.reorder.filter(|reorder| reorder.probability > 0.0);
         link.duplicate = some(written.duplicate);
         link.corrupt = some(written.corrupt);
+        link.remark = written.remark.iter().filter_map(remark).collect();
         Ok(())
     }
 
@@ -286,10 +293,17 @@ fn rate_of(written: Option<RateText>, trace: Option<&Opportunities>) -> Option<R
 
 fn change(written: &written::Change, link: &Link) -> Result<Change, Problem> {
     let problem = |message: &str, help: &str| Problem::new(message, help).or_at(written.at.at);
-    if written.rate.is_none() && written.delay.is_none() && written.loss.is_none() {
+    let changes = written.rate.is_some() || written.delay.is_some();
+    if !changes && written.loss.is_none() && written.jitter.is_none() {
         return Err(problem(
             "this change changes nothing",
-            "give it a rate, a delay or a loss",
+            "give it a rate, a delay, a loss or a jitter",
+        ));
+    }
+    if written.jitter.is_some() && link.jitter.is_none() {
+        return Err(problem(
+            "this change sets the jitter of a link that has none",
+            "give the link a `jitter` to begin with, such as \"0s\"",
         ));
     }
     let instant = written.at.value.0;
@@ -316,22 +330,8 @@ fn change(written: &written::Change, link: &Link) -> Result<Change, Problem> {
         rate: written.rate.map(|rate| rate.0),
         delay: written.delay.map(|delay| delay.0),
         loss: written.loss.map(|loss| loss.0),
+        jitter: written.jitter.map(|jitter| jitter.0),
     })
-}
-
-fn jitter(written: &BriefOrFull<crate::text::TimeText, written::Jitter>) -> Jitter {
-    match written {
-        BriefOrFull::Brief(max) => Jitter {
-            max: max.0,
-            distribution: Distribution::Uniform,
-            reorder: false,
-        },
-        BriefOrFull::Full(jitter) => Jitter {
-            max: jitter.max.0,
-            distribution: jitter.distribution.unwrap_or_default(),
-            reorder: jitter.reorder.unwrap_or(false),
-        },
-    }
 }
 
 fn reorder(written: &written::Reorder) -> Result<Reorder, Problem> {

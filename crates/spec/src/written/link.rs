@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::Queue;
 use crate::de::At;
-use crate::link::{Distribution, Place};
-use crate::text::{BriefOrFull, OneOrMany, RateText, Share, TimeText};
+use crate::link::{Codepoint, Place};
+use crate::text::{BriefOrFull, OneOrMany, RateText, Share, SizeText, TimeText};
 
 /// Declares a table of a link: keys of its own, and those of impairments, which every link has.
 macro_rules! link_table {
@@ -21,7 +21,9 @@ macro_rules! link_table {
             pub loss: OneOrMany<BriefOrFull<Share, Loss>>,
             /// Random extra delay, uniform between zero and this, which keeps packets in order; or
             /// a table. Default: none.
-            pub jitter: Option<BriefOrFull<TimeText, Jitter>>,
+            pub jitter: Option<At<BriefOrFull<TimeText, Jitter>>>,
+            /// Slots for which packets wait behind the wire, in order. Default: none.
+            pub slots: Option<At<Slots>>,
             /// Packets that are held back, so that later ones overtake them. Default: none.
             pub reorder: Option<Reorder>,
             /// The probability that a packet arrives at the queue twice. Default: 0.
@@ -29,10 +31,13 @@ macro_rules! link_table {
             /// The probability that a packet is changed on the way: it travels on, and the
             /// receiving host discards it. Default: 0.
             pub corrupt: Option<Share>,
+            /// Changes of the codepoint of ECN: "bleach", which clears it; a table; or a list of them.
+            #[serde(default)]
+            pub remark: OneOrMany<BriefOrFull<Bleach, Remark>>,
             /// Times during which every packet is lost.
             #[serde(default)]
             pub outage: OneOrMany<Outage>,
-            /// Changes of rate, delay or loss during the run.
+            /// Changes of rate, delay, loss or jitter during the run.
             #[serde(default)]
             pub schedule: OneOrMany<Change>,
             /// A file of delivery opportunities in Mahimahi's format, which the link follows
@@ -46,9 +51,11 @@ macro_rules! link_table {
                 Impairments {
                     loss: &self.loss.0,
                     jitter: self.jitter.as_ref(),
+                    slots: self.slots.as_ref(),
                     reorder: self.reorder.as_ref(),
                     duplicate: self.duplicate,
                     corrupt: self.corrupt,
+                    remark: &self.remark.0,
                     outage: &self.outage.0,
                     schedule: &self.schedule.0,
                 }
@@ -126,12 +133,44 @@ link_table! {
 #[derive(Clone, Copy)]
 pub(crate) struct Impairments<'a> {
     pub loss: &'a [BriefOrFull<Share, Loss>],
-    pub jitter: Option<&'a BriefOrFull<TimeText, Jitter>>,
+    pub jitter: Option<&'a At<BriefOrFull<TimeText, Jitter>>>,
+    pub slots: Option<&'a At<Slots>>,
     pub reorder: Option<&'a Reorder>,
     pub duplicate: Option<Share>,
     pub corrupt: Option<Share>,
+    pub remark: &'a [BriefOrFull<Bleach, Remark>],
     pub outage: &'a [Outage],
     pub schedule: &'a [Change],
+}
+
+/// A word for a change of codepoints.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Bleach {
+    /// No packet is ECN-capable any more.
+    Bleach,
+}
+
+/// A change of the codepoint of ECN at a place.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table such as { ect1 = \"ect0\", at = \"router\" }"
+)]
+pub(crate) struct Remark {
+    /// What packets become that are not ECN-capable. Default: they stay so.
+    pub not_ect: Option<Codepoint>,
+    /// What ECT(1) becomes. Default: it stays so.
+    pub ect1: Option<Codepoint>,
+    /// What ECT(0) becomes. Default: it stays so.
+    pub ect0: Option<Codepoint>,
+    /// What CE becomes. Default: it stays so.
+    pub ce: Option<Codepoint>,
+    /// The probability that a packet is changed. Default: 1.
+    pub probability: Option<Share>,
+    /// Where. Default: "router".
+    pub at: Option<Place>,
 }
 
 /// A loss at a place: independent with `rate`, bursts with `p` and `r`, or listed `packets`.
@@ -180,12 +219,42 @@ pub(crate) enum LossKind {
     expecting = "a table such as { max = \"2ms\", distribution = \"normal\" }"
 )]
 pub(crate) struct Jitter {
-    /// The largest extra delay.
-    pub max: TimeText,
-    /// How it is distributed from zero to the largest. Default: "uniform".
+    /// The largest extra delay (uniform, normal).
+    pub max: Option<At<TimeText>>,
+    /// The average that the model is asked for (wifi).
+    pub average: Option<At<TimeText>>,
+    /// How it is distributed. Default: "uniform".
     pub distribution: Option<Distribution>,
     /// Whether packets may overtake each other by it. Default: false.
     pub reorder: Option<bool>,
+}
+
+/// A distribution of jitter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Distribution {
+    /// Every delay from zero to the largest is as likely.
+    #[default]
+    Uniform,
+    /// Around half of the largest, which is three standard deviations from either end.
+    Normal,
+    /// That of a Wi-Fi network with many others around.
+    Wifi,
+}
+
+/// Instants at which packets that wait may pass.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { every = [\"0.8ms\", \"5ms\"], packets = 16 }"
+)]
+pub(crate) struct Slots {
+    /// The time until a slot opens, or the shortest and the longest.
+    pub every: At<OneOrMany<TimeText>>,
+    /// The most packets that one lets pass. Default: all that wait.
+    pub packets: Option<At<u64>>,
+    /// The bytes by which one is used up. Default: as many as come.
+    pub bytes: Option<At<SizeText>>,
 }
 
 /// Packets that are held back, so that later ones overtake them.
@@ -231,4 +300,6 @@ pub(crate) struct Change {
     pub delay: Option<TimeText>,
     /// The new probability of independent loss in front of the queue, instead of those before.
     pub loss: Option<Share>,
+    /// The new largest extra delay of the link's jitter, or its new average (wifi).
+    pub jitter: Option<TimeText>,
 }

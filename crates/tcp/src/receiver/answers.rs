@@ -1,13 +1,19 @@
 //! The packets that a receiver sends.
 
 use cclab_cc::EcnFeedback;
-use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
+use cclab_packet::{Ecn, EcnBytes, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
+
+use crate::accecn::{EcnMode, ace_flags, syn_ack_flags};
 
 use super::{Receiver, TIMESTAMP_OPTION, UNSCALED_MAX, syn_options_len, timestamp};
 
 /// SACK blocks beside a timestamp: the 40 bytes of options hold no more (RFC 2018 section 3).
 const SACK_BLOCKS_BESIDE_TIMESTAMP: usize = 3;
+/// SACK blocks beside counts of marks, with or without a timestamp.
+const SACK_BLOCKS_BESIDE_COUNTS: usize = 2;
+/// The most bytes of TCP options.
+const MAX_OPTIONS: u16 = 40;
 
 impl Receiver {
     pub(super) fn syn_ack(&mut self, now: Time) -> Packet {
@@ -20,12 +26,19 @@ impl Receiver {
         let mut packet = self.bare(now);
         packet.seq = self.isn;
         packet.ack = self.first_seq;
-        packet.flags = flags::SYN | flags::ACK | if self.ecn { flags::ECE } else { 0 };
+        packet.flags = flags::SYN | flags::ACK | syn_ack_flags(self.ecn, self.syn_codepoint);
         packet.window = self.first_window() as u16; // at most 65535
         packet.wire_len = wire.ip_header + wire.tcp_header + syn_options_len(wire) + wire.framing;
         if self.scaling {
             packet.wscale_plus_one = self.shift as u8 + 1; // at most 15
         }
+        // A repeated one goes without the option, for which something may have dropped the first
+        // (RFC 9768 section 3.2.3.2.2).
+        if let Some(accurate) = self.accurate.as_ref().filter(|_| self.syn_acks == 0) {
+            packet.set_ecn_bytes(&accurate.received.first_option());
+            packet.wire_len += EcnBytes::padded_len(3);
+        }
+        self.syn_acks += 1;
         packet
     }
 
@@ -74,9 +87,18 @@ impl Receiver {
             Some(linux) => !linux.blocks.told().is_empty(),
             None => !self.ranges.is_empty(),
         };
+        let counts = matches!(&self.accurate, Some(it) if it.received.has_bytes_to_tell());
         if wire.sack && (repeated.is_some() || blocks) {
-            self.write_sack(packet, repeated);
+            self.write_sack(packet, repeated, counts);
             options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
+        }
+        if let Some(accurate) = &mut self.accurate {
+            packet.flags |= ace_flags(accurate.received.tell());
+            let option = Some(&mut accurate.received).filter(|_| counts);
+            if let Some(option) = option.and_then(|it| it.option(MAX_OPTIONS - options)) {
+                packet.set_ecn_bytes(&option);
+                options += option.wire_len();
+            }
         }
         packet.wire_len = wire.ip_header + wire.tcp_header + options + wire.framing;
     }
@@ -89,9 +111,7 @@ impl Receiver {
             backward: true,
             ..Packet::default()
         };
-        if self.ecn && self.config.feedback == EcnFeedback::PerPacket {
-            packet.ecn = self.config.codepoint; // where all the network marks alike (RFC 8257 section 3.6)
-        }
+        packet.ecn = self.control_ecn();
         if self.timestamps {
             packet.tsval = timestamp(if self.is_clock_old { self.clock } else { now });
             packet.tsecr = self.ts_recent;
@@ -99,10 +119,29 @@ impl Receiver {
         packet
     }
 
+    /// The codepoint of a packet without data: none may be marked, except where all the network marks
+    /// alike (RFC 8257 section 3.6), or the flow is one of low latency (RFC 9331 section 4.1).
+    #[inline]
+    pub(super) fn control_ecn(&self) -> Ecn {
+        let capable = match (&self.accurate, self.config.feedback) {
+            (_, EcnFeedback::Classic) => false,
+            (Some(accurate), _) => accurate.sends_ect,
+            (None, EcnFeedback::PerPacket) => self.ecn == EcnMode::Classic,
+            (None, EcnFeedback::Accurate) => false, // the variant goes without
+        };
+        match capable {
+            true => self.config.codepoint,
+            false => Ecn::NotEct,
+        }
+    }
+
     /// The duplicate first, if any (RFC 2883 section 4), then the blocks by recency
     /// (RFC 2018 section 4); a duplicate inside a block is followed by that block.
-    fn write_sack(&self, packet: &mut Packet, repeated: Option<(u64, u64)>) {
+    ///
+    /// Beside `counts` of marks there are two blocks at most (RFC 9768 section 3.2.3.3).
+    fn write_sack(&self, packet: &mut Packet, repeated: Option<(u64, u64)>, counts: bool) {
         let room = match self.timestamps {
+            _ if counts => SACK_BLOCKS_BESIDE_COUNTS,
             true => SACK_BLOCKS_BESIDE_TIMESTAMP,
             false => MAX_SACK_BLOCKS,
         };

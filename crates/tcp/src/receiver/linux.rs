@@ -13,6 +13,7 @@ use self::acks::{Acks, Arrived};
 use self::blocks::Blocks;
 use self::memory::{Memory, Placed};
 use super::{Pending, Receiver, ReceiverConfig, timestamp};
+use crate::accecn::EcnMode;
 use crate::profile::AckDelay;
 
 /// Acknowledgements that leave at once after a mark, or after what is probably sent again
@@ -286,7 +287,7 @@ impl Receiver {
     /// acknowledgement (`tcp_ecn_accept_cwr`).
     pub(super) fn on_reaction_as_linux(&mut self, packet: &Packet) {
         if packet.has(flags::CWR) {
-            if self.config.feedback == EcnFeedback::Classic {
+            if self.config.feedback != EcnFeedback::PerPacket {
                 self.echo_congestion = false;
             }
             if let Some(linux) = &mut self.linux {
@@ -297,7 +298,7 @@ impl Receiver {
 
     /// A segment is kept, marked or not (`__tcp_ecn_check_ce`); `before` is what had come in order.
     fn check_mark(&mut self, packet: &Packet, before: u64) {
-        if !self.ecn {
+        if self.ecn != EcnMode::Classic {
             return;
         }
         let marked = packet.ecn == Ecn::Ce;

@@ -21,7 +21,7 @@ fn config(name: &str) -> ReceiverConfig {
         ack: profile.ack,
         rwnd_max: 1 << 20,
         buffer: None,
-        ecn: false,
+        ecn: EcnMode::Off,
         feedback: EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,
         mss_payload: 1_000,
@@ -105,7 +105,7 @@ fn prompt(name: &str) -> ReceiverConfig {
 #[test]
 fn the_handshake_agrees_on_options() {
     let mut receiver = receiver(ReceiverConfig {
-        ecn: true,
+        ecn: EcnMode::Classic,
         ..config("linux-6.12")
     });
     assert_eq!(receiver.poll_transmit(ms(5)), None);
@@ -139,7 +139,7 @@ fn the_handshake_agrees_on_options() {
 #[test]
 fn what_the_sender_does_not_offer_is_not_used() {
     let mut receiver = receiver(ReceiverConfig {
-        ecn: true,
+        ecn: EcnMode::Classic,
         ..config("linux-6.12")
     });
     receiver.on_packet(
@@ -474,7 +474,7 @@ fn the_fin_is_acknowledged_at_once_and_after_the_data() {
 #[test]
 fn a_mark_is_echoed_until_the_sender_reacts() {
     let mut config = ReceiverConfig {
-        ecn: true,
+        ecn: EcnMode::Classic,
         ..prompt("ns2")
     };
     config.ack.delay = AckDelay::Fixed(ms(200));
@@ -554,8 +554,9 @@ proptest! {
 
 /// Of Linux, whose first segments were acknowledged: a lone one waits.
 fn patient(ecn: bool) -> (Bench, u32) {
+    let mode = if ecn { EcnMode::Classic } else { EcnMode::Off };
     let config = ReceiverConfig {
-        ecn,
+        ecn: mode,
         ..config("linux-6.12")
     };
     let mut bench = Bench {

@@ -51,6 +51,14 @@ impl Control {
         }
     }
 
+    /// No mark will be told: the other end has no ECN, or none that the variant can do with. Linux's
+    /// stack tells a variant as the connection begins.
+    pub fn without_ecn(&mut self) {
+        if let Control::Own(own) = self {
+            own.without_ecn();
+        }
+    }
+
     /// The congestion window in bytes.
     #[inline]
     pub fn cwnd(&self) -> u64 {

@@ -9,6 +9,7 @@ use super::control::Control;
 use super::episode::{Episode, Phase};
 use super::linux::{Line, Linux};
 use super::news::DUP_THRESH;
+use crate::accecn::Accurate;
 use crate::profile::{Profile, Recovery};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -28,8 +29,10 @@ pub struct Counters {
     pub undos: u64,
     /// Tail loss probes.
     pub tail_loss_probes: u64,
-    /// Acknowledgements with an ECN echo.
+    /// Acknowledgements with an ECN echo, or that tell of marks.
     pub ecn_echoes: u64,
+    /// Marked packets that they tell of, where marks are counted.
+    pub marks_told: u64,
 }
 
 /// What a sender has in flight, what limits it, and what is known of its losses.
@@ -58,8 +61,10 @@ pub(crate) struct Flight {
     /// When the retransmission timer fires.
     pub rto_at: Time,
 
-    /// Whether the flow uses ECN, and what the peer's echoes of marks mean.
+    /// Whether the flow uses ECN; where its feedback is accurate, what is known by it; and what the
+    /// variant makes of marks.
     pub ecn: bool,
+    pub accurate: Option<Box<Accurate>>,
     pub feedback: EcnFeedback,
     pub cwr_due: bool,
     /// `snd_nxt` at the last reduction by a mark.
@@ -127,6 +132,7 @@ impl Flight {
             reorder_at: &mut self.episode.reorder_at,
             profile: &self.profile,
             ecn: self.ecn,
+            accurate: &mut self.accurate,
             snd_una: &mut self.snd_una,
             snd_nxt: self.snd_nxt,
         };
@@ -143,7 +149,8 @@ impl Flight {
 
     /// Tells the variant of congestion.
     pub fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
-        self.cwr_due = self.ecn; // whatever the reason (RFC 3168 section 6.1.2)
+        // Whatever the reason (RFC 3168 section 6.1.2); not beside counts (RFC 9768 section 3.1.5).
+        self.cwr_due = self.ecn && self.accurate.is_none();
         let at = CongestionSample {
             flight_size: self.board.outstanding(),
             in_flight: self.board.in_flight(),

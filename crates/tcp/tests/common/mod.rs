@@ -112,7 +112,10 @@ pub fn config(
         recovery,
         mss: MSS as u32,
         isn,
-        ecn,
+        ecn: match ecn {
+            true => cclab_tcp::EcnMode::Classic,
+            false => cclab_tcp::EcnMode::Off,
+        },
         cc: cclab_cc::Config {
             mss: MSS,
             initial_window: profile.initial_window_segments * MSS,

@@ -32,6 +32,12 @@ pub struct Pair {
     data_count: usize,
     /// Until when acknowledgements are lost.
     pub acks_lost_until: Time,
+    /// What the receiver sent, with the instant.
+    pub answered: Vec<(Time, Packet)>,
+    /// What happens to packets on the way there, and back; whether they are lost.
+    pub forth_by: Box<dyn FnMut(&mut Packet) -> bool>,
+    /// See `forth_by`.
+    pub back_by: Box<dyn FnMut(&mut Packet) -> bool>,
 }
 
 impl Pair {
@@ -44,11 +50,16 @@ impl Pair {
             ack: profile.ack,
             rwnd_max: rwnd,
             buffer: None,
-            ecn: false,
+            ecn: cclab_tcp::EcnMode::Off,
             feedback: cclab_cc::EcnFeedback::Classic,
             codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS as u32,
         };
+        Pair::with(sender, config)
+    }
+
+    /// A connection that starts at 0, with a receiver as `config` has it.
+    pub fn with(sender: Sender, config: ReceiverConfig) -> Pair {
         let receiver = Receiver::new(0, PEER_ISN, Arc::new(config));
         let mut pair = Pair {
             sender,
@@ -60,22 +71,28 @@ impl Pair {
             lost_data: Vec::new(),
             data_count: 0,
             acks_lost_until: ms(0),
+            answered: Vec::new(),
+            forth_by: Box::new(|_| false),
+            back_by: Box::new(|_| false),
         };
         pair.sender.connect(ms(0));
         pair
     }
 
     fn poll(&mut self) {
-        while let Some(packet) = self.sender.poll_transmit(self.now) {
+        while let Some(mut packet) = self.sender.poll_transmit(self.now) {
             self.sent.push((self.now, packet));
             let count = self.data_count;
             self.data_count += usize::from(packet.payload > 0);
-            if packet.payload == 0 || !self.lost_data.contains(&count) {
+            let lost = packet.payload > 0 && self.lost_data.contains(&count);
+            if !(self.forth_by)(&mut packet) && !lost {
                 self.forth.push_back((self.now + DELAY, packet));
             }
         }
-        while let Some(packet) = self.receiver.poll_transmit(self.now) {
-            if self.now >= self.acks_lost_until {
+        while let Some(mut packet) = self.receiver.poll_transmit(self.now) {
+            self.answered.push((self.now, packet));
+            let lost = self.now < self.acks_lost_until;
+            if !(self.back_by)(&mut packet) && !lost {
                 self.back.push_back((self.now + DELAY, packet));
             }
         }

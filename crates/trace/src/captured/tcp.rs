@@ -29,6 +29,9 @@ pub struct TcpFlags {
     pub ece: bool,
     /// Its sender has reduced its window, or ECN is asked for in a SYN.
     pub cwr: bool,
+    /// With the other two a count of the other end's marked packets (RFC 9768 section 3.2.2), or
+    /// that is asked for in a SYN.
+    pub ae: bool,
 }
 
 /// The codepoint of an IP packet's ECN field (RFC 3168 section 5).
@@ -177,6 +180,7 @@ impl TcpSegment {
                 rst: bit(2),
                 syn: bit(1),
                 fin: bit(0),
+                ae: offset & 1 == 1,
             },
             ecn: ip.ecn,
             options: read_options(options),

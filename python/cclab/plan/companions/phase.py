@@ -18,7 +18,7 @@ from cclab.metrics import shares
 from cclab.plan.runs import Run
 
 if TYPE_CHECKING:
-    from cclab.documents.scenario import Scenario, Start
+    from cclab.documents.scenario import Link, Scenario, Start
     from cclab.plan import Plan, Point
 
 SHIFTS = (0.21, 0.43, 0.71)
@@ -93,7 +93,14 @@ def _in_step(scenario: Scenario) -> bool:
         and all(not flow.get("application") for flow in flows)
         and all(link["queue"]["kind"] in _DETERMINISTIC for link in links)
         and not any(link.get(key) for link in links for key in random)
+        and not any(_draws_slots(link) for link in links)
     )
+
+
+def _draws_slots(link: Link) -> bool:
+    """Whether packets wait for slots behind `link` that open after random times."""
+    slots = link.get("slots")
+    return slots is not None and slots["every"][0] < slots["every"][1]
 
 
 def _with_start(run: Run, index: int, shift_ns: int) -> Run:

@@ -54,6 +54,36 @@ impl Author<'_> {
                     }
                 }
             }
+            "Jitter" => {
+                let wifi = text(table, "distribution").is_some_and(|name| name == "wifi");
+                let (size, foreign) = if wifi {
+                    ("average", "max")
+                } else {
+                    ("max", "average")
+                };
+                table.remove(foreign);
+                let time = self.bytes.time();
+                table.entry(size).or_insert(time);
+            }
+            "Slots" => {
+                let shortest = self.bytes.whole(0, 10);
+                let longest = shortest + self.bytes.whole(0, 10);
+                let every = [shortest, longest].map(|ms| json!(format!("{ms}ms")));
+                table.insert("every".into(), json!(every));
+            }
+            "Bottleneck" | "Reverse" | "Access" | "GraphLink" if !table.contains_key("jitter") => {
+                let changes = match table.get_mut("schedule") {
+                    Some(Value::Array(changes)) => changes.iter_mut().collect(),
+                    Some(change) => vec![change],
+                    None => Vec::new(),
+                };
+                for change in changes.into_iter().filter_map(Value::as_object_mut) {
+                    change.remove("jitter");
+                    if change.len() < 2 {
+                        change.insert("delay".into(), json!("3ms"));
+                    }
+                }
+            }
             "Change" if table.len() < 2 => {
                 table.insert("delay".into(), self.bytes.time());
             }

@@ -1,10 +1,12 @@
 //! What an acknowledgement does, in the kernel's order (`tcp_ack`).
 
 use cclab_interface::{AckSample, RateSample, ack_flags};
+use cclab_packet::EcnBytes;
 use cclab_units::Time;
 
 use super::sack::Sacked;
 use super::{Line, Linux, Resend, flag, rate};
+use crate::accecn::Newly;
 use crate::receiver::timestamp;
 use crate::scoreboard::Segment;
 
@@ -18,6 +20,8 @@ pub(crate) struct Ack<'a> {
     pub dsack: Option<(u64, u64)>,
     /// It echoes a mark.
     pub ece: bool,
+    /// What it tells of marks where that is counted.
+    pub counts: Option<Counts>,
     /// It changed the receiver's window, and it may not be of the fast path.
     pub window_changed: bool,
     pub slow_path: bool,
@@ -30,6 +34,16 @@ pub(crate) struct Ack<'a> {
     pub until_departure: Time,
     /// New data waits that the receiver has room for.
     pub data_left: bool,
+}
+
+/// Counts of marks in an acknowledgement (RFC 9768).
+#[derive(Clone, Copy)]
+pub(crate) struct Counts {
+    /// The three flags.
+    pub ace: u8,
+    pub option: Option<EcnBytes>,
+    /// Its timestamp is later than any before.
+    pub is_later: bool,
 }
 
 /// What was found in it, for those who watch.
@@ -116,6 +130,8 @@ impl Linux {
         }
         self.count_delivered(sacked.delivered, ack.ece);
         if !outstanding {
+            let news = self.tcp.delivered.wrapping_sub(delivered);
+            flags |= self.take_counts(line, ack, advanced, news);
             self.on_ack_of_nothing(line, ack, prior_una, flags);
             return Took::default();
         }
@@ -147,6 +163,8 @@ impl Linux {
         self.ops.pkts_acked(&mut self.tcp, &told);
         line.rack
             .update_window(sample.prior_delivered, self.tcp.delivered);
+        let news = self.tcp.delivered.wrapping_sub(delivered);
+        flags |= self.take_counts(line, ack, advanced, news);
         self.tell_flags(flags);
         self.on_probe_acked(line, ack.ack, flags);
         if flags & flag::NOT_DUP == 0 || flags & flag::CA_ALERT != 0 || self.tcp.ca_state != 0 {
@@ -164,6 +182,35 @@ impl Linux {
         self.control(line, flags, &sample);
         let rtt = u64::try_from(sample.rtt_us).ok().map(Time::from_micros);
         Took { rtt, sample }
+    }
+
+    /// `tcp_accecn_process` of Linux 6.18, where marks are counted: those that the acknowledgement
+    /// newly tells of, beside the segments that it newly `delivered`. Returns further flags.
+    fn take_counts(
+        &mut self,
+        line: &mut Line<'_>,
+        ack: &Ack<'_>,
+        advanced: bool,
+        delivered: u32,
+    ) -> u32 {
+        let (Some(counts), Some(accurate)) = (&ack.counts, line.accurate.as_deref_mut()) else {
+            return 0;
+        };
+        let newly = Newly {
+            packets: delivered,
+            is_news: advanced || delivered > 0 || counts.is_later,
+            mss: self.mss as u32,
+        };
+        let marked = accurate
+            .told
+            .on_ack(counts.ace, counts.option.as_ref(), newly);
+        if marked == 0 {
+            return 0;
+        }
+        line.counters.ecn_echoes += 1;
+        line.counters.marks_told += u64::from(marked);
+        self.tcp.delivered_ce = self.tcp.delivered_ce.wrapping_add(marked);
+        flag::ECE | flag::SLOWPATH // a change of the three flags is off the fast path
     }
 
     /// `tcp_cong_control`: the window and the rate, once all is known.

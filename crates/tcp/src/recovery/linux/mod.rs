@@ -35,13 +35,14 @@ use cclab_units::{Rate, Time};
 
 use super::episode::Rack;
 use super::flight::Counters;
+use crate::accecn::Accurate;
 use crate::profile::Profile;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use rtt_min::RttMin;
 use sack::Selected;
 
-pub(crate) use acknowledge::Ack;
+pub(crate) use acknowledge::{Ack, Counts};
 pub(crate) use losses::Finder;
 use losses::Scan;
 
@@ -144,6 +145,7 @@ pub(crate) struct Line<'a> {
     pub reorder_at: &'a mut Time,
     pub profile: &'a Profile,
     pub ecn: bool,
+    pub accurate: &'a mut Option<Box<Accurate>>,
     pub snd_una: &'a mut u64,
     pub snd_nxt: u64,
 }
@@ -226,6 +228,7 @@ impl Linux {
         self.see(line);
         self.tcp.prior_ssthresh = 0;
         self.ops.init(&mut self.tcp);
+        self.controls = self.ops.has_cong_control();
     }
 
     /// The window in bytes.
@@ -265,6 +268,11 @@ impl Linux {
     /// The smallest round-trip time of the last minutes, in microseconds.
     pub fn min_rtt_us(&self) -> u64 {
         u64::from(self.tcp.rtt_min_us)
+    }
+
+    /// The segments of a burst, if the variant decides that.
+    pub fn burst_segments(&mut self) -> Option<u64> {
+        self.ops.tso_segs(&mut self.tcp).map(u64::from)
     }
 
     /// The least segments of a burst, if the variant has a say.

@@ -249,9 +249,10 @@ impl Linux {
         }
     }
 
-    /// `tcp_ecn_queue_cwr`: the next new data says that the window was reduced.
+    /// `tcp_ecn_queue_cwr`: the next new data says that the window was reduced, unless the receiver
+    /// counts marks.
     pub(super) fn queue_cwr(&mut self, line: &mut Line<'_>) {
-        if line.ecn {
+        if line.ecn && line.accurate.is_none() {
             self.tcp.ecn_flags |= ECN_QUEUE_CWR;
             *line.cwr_due = true;
         }
