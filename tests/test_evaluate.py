@@ -217,12 +217,25 @@ def test_what_became_worse_since_an_earlier_card_is_told(
 
 
 def test_cards_of_other_suites_are_not_compared(suite: Path, cubic: cclab.Card) -> None:
+    quick = suite.parent / "quick"
     with pytest.raises(InputError, match="quick"):
-        evaluation.evaluate(
-            "cubic", suite=suite, quick=True, out=suite.parent / "quick", since=cubic.folder
-        )
+        evaluation.evaluate("cubic", suite=suite, quick=True, out=quick, since=cubic.folder)
     with pytest.raises(InputError, match="no card to compare with"):
-        evaluation.evaluate("cubic", suite=suite, out=cubic.folder, since=suite)
+        evaluation.evaluate("cubic", suite=suite, out=quick, since=suite)
+    assert not quick.exists(), "a wrong card is known before hours of runs"
+
+
+def test_a_card_of_some_lines_leaves_the_whole_one(suite: Path, cubic: cclab.Card) -> None:
+    before = (cubic.folder / "card.json").read_bytes()
+    some = evaluation.evaluate("cubic", suite=suite, out=cubic.folder, only="loss")
+    assert some.folder == cubic.folder / "only" / "loss"
+    assert (cubic.folder / "card.json").read_bytes() == before
+    assert '<a href="../../two/">' in (some.folder / "index.html").read_text()
+
+
+def test_nobody_is_compared_with_itself_alone(suite: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="with itself alone"):
+        evaluation.evaluate("bbr", suite=suite, out=tmp_path / "out", against="bbr")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +268,9 @@ def test_an_unknown_variant_and_an_unknown_suite_are_refused(
 ) -> None:
     words = ["--suite", str(suite), "--out", str(tmp_path / "out")]
     assert invoke(["evaluate", "cubik", *words]) == WRONG_INPUT
-    assert "cubik" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no variant 'cubik' to evaluate; did you mean 'cubic'?" in said
+    assert "suite.toml" not in said
     assert invoke(["evaluate", str(tmp_path / "absent.c"), *words]) == WRONG_INPUT
     assert not (tmp_path / "out").exists()
     assert invoke(["evaluate", "cubic", "--suite", "nope"]) == WRONG_INPUT

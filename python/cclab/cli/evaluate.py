@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.box import SIMPLE_HEAD
 
-from cclab import shown
+from cclab import shown, sweep
 from cclab.cli import options
 from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
 from cclab.cli.exits import EXPECTATION_FAILED
-from cclab.cli.progress import SweepProgress
+from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
+from cclab.execute import estimate
 from cclab.execute.address import Scheduler
+from cclab.execute.backends import backend as backend_called
 from cclab.late import late
+from cclab.plan import companions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cclab import evaluation
     from cclab.evaluation import told
     from cclab.evaluation.card import Card
@@ -113,6 +118,7 @@ def evaluate(
             jobs=jobs,
             cluster=scheduler,
             listener=listener,
+            announce=_announce,
         )
     if json:
         print_json(card.document())
@@ -121,6 +127,18 @@ def evaluate(
     note(f"card: {card.folder / 'index.html'}")
     if not card.met:
         raise typer.Exit(EXPECTATION_FAILED)
+
+
+def _announce(planned: Sequence[Planned]) -> None:
+    """What is to run, and about how long that takes with nothing done yet."""
+    able = [each for each in planned if not each.refusals]
+    runs = [run for each in able for run in (*each.plan.runs, *companions.of(each.plan).runs)]
+    backend = backend_called(planned[0].plan.backend)
+    seconds = estimate.seconds_of_all(runs, backend, sweep.cpus())
+    note(
+        f"{count(len(able), 'scenario')}, {count(len(runs), 'run')}, "
+        f"about {duration(seconds)} with nothing done yet"
+    )
 
 
 def _listed(option: str, given: str | None) -> list[str]:

@@ -65,6 +65,7 @@ def evaluate(
     jobs: int | None = None,
     cluster: str | Scheduler | None = None,
     listener: Callable[[Planned], Listener | None] = lambda _: None,
+    announce: Callable[[Sequence[Planned]], None] = lambda _: None,
 ) -> Card:
     """Runs what is missing of a suite for `variant`, and judges each criterion.
 
@@ -75,7 +76,7 @@ def evaluate(
     runs and card (`results/evaluate/SUITE/VARIANT` if None).
     `backend`, `repeat` and `seed` replace what the suite says, `jobs` and `cluster` are as in
     `cclab.run`. The card is written into the folder: `index.html`, `card.json`, `card.md` and
-    `junit.xml`.
+    `junit.xml`; with `only`, into `only/` of it. `announce` is told what is to run before it does.
 
     Raises `StudyError` or `InputError` for wrong input and `RunError` if a run fails; finished
     runs stay in the folder.
@@ -87,8 +88,10 @@ def evaluate(
     if backend is not None:
         backend_called(backend)
     standards = [*api.each(against)] or [*loaded.says.standards]
-    for standard in standards:
-        _check_standard(standard)
+    for name in standards:
+        _check_name(name, "to compare with")
+    if [*dict.fromkeys(standards)] == [variant] and against:
+        raise InputError(f"{variant} would be compared with itself alone; name another --against")
     subject = _subject(variant)
     name = subject.name + ("" if backend in (None, "sim") else f"-{backend}")
     folder = Path(out) if out is not None else folder_of(loaded, name, quick=quick)
@@ -105,6 +108,17 @@ def evaluate(
     if not planned:
         raise InputError("the short form leaves out every scenario of these lines; run without it")
     _check(planned)
+    earlier = None
+    if since is not None:  # before hours of runs
+        form = {
+            "schema": SCHEMA,
+            "suite": loaded.name,
+            "suite_version": loaded.says.version,
+            "quick": quick,
+            "backend": planned[0].plan.backend,
+        }
+        earlier = earlier_cards.read(Path(since), form)
+    announce(planned)
     lines = []
     for each in planned:
         if each.refusals:
@@ -126,10 +140,10 @@ def evaluate(
         standards=standards,
         seeds=max(each.plan.repeat for each in planned),
         lines=judge.corrected(lines),
-        folder=folder,
+        folder=folder / "only" / "-".join(api.each(only)) if only else folder,
+        runs=folder,
     )
-    if since is not None:
-        earlier = earlier_cards.read(Path(since), card)
+    if earlier is not None:
         card = page.with_changes(card, earlier_cards.changes(card, earlier))
     page.write(card)
     return card
@@ -164,6 +178,7 @@ def _subject(variant: str) -> Subject:
     """Raises `InputError` or `StudyError` if there is no such file; a name is looked up later."""
     path, colon, called = variant.partition(".py:")
     if not ("/" in variant or colon or Path(variant).suffix in _OF_FILES):
+        _check_name(variant, "to evaluate")
         return Subject(variant, variant, variant, None)
     declared = json.loads(_core.variant_file(variant))
     file = Path(path + colon.removesuffix(":")).absolute()
@@ -171,13 +186,13 @@ def _subject(variant: str) -> Subject:
     return Subject(variant, f"{file}{f':{called}' if colon else ''}", declared["name"], digest)
 
 
-def _check_standard(name: str) -> None:
+def _check_name(name: str, what_for: str) -> None:
     """Raises `InputError` if cclab has no variant called so."""
     known = [variant["name"] for variant in json.loads(_core.variants())]
     if name not in known:
         nearest = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {nearest[0]!r}?" if nearest else "`cclab list variants` has them all"
-        raise InputError(f"no variant {shown.quoted(name)} to compare with; {hint}")
+        raise InputError(f"no variant {shown.quoted(name)} {what_for}; {hint}")
 
 
 def _check(planned: Sequence[Planned]) -> None:

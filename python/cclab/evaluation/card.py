@@ -36,7 +36,9 @@ class Card:
     lines: list[Line]
     """In the order of the suite."""
     folder: Path
-    """Where the runs are, one results folder for each scenario, and the card."""
+    """Where the card is."""
+    runs: Path
+    """Where the runs are, one results folder for each scenario."""
     changes: list[Change] | None = None
     """What became of each line since an earlier card; None without one."""
 

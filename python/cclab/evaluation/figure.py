@@ -79,7 +79,8 @@ def _drawn(line: Line) -> Drawing:
     axes.grid(visible=False, axis="y")
     better = {"higher": "more is better", "lower": "less is better"}[criterion.better]
     measure = criterion.measure[0].upper() + criterion.measure[1:]
-    axes.set_xlabel(f"{measure}{f' ({unit})' if unit else ''}; {better}")
+    scaled = ", logarithmic" if axes.get_xscale() == "log" else ""
+    axes.set_xlabel(f"{measure}{f' ({unit})' if unit else ''}; {better}{scaled}")
     legend.above(figure, _entries(looks, bounded=bool(bounds)))
     return figure
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -56,6 +57,7 @@ def _page(card: Card, pictures: dict[str, bytes]) -> str:
         card=card,
         says=card.suite.says,
         told=told,
+        runs=os.path.relpath(card.runs, card.folder),
         figures={
             line.criterion.id: pages.figure(
                 f"figure-{number}", line.criterion.measure, pictures[line.criterion.id]

@@ -16,7 +16,7 @@ from cclab.evaluation import judge, told
 from cclab.evaluation.judge import FAULTS, VERDICTS, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cclab.evaluation.card import Card
     from cclab.evaluation.judge import Line
@@ -48,8 +48,11 @@ class Change:
         }
 
 
-def read(folder: Path, card: Card) -> dict[str, Any]:
-    """The earlier card in `folder`. Raises `InputError` if there is none that can be compared."""
+def read(folder: Path, form: Mapping[str, Any]) -> dict[str, Any]:
+    """The earlier card in `folder`, which has in common with this one what `form` says.
+
+    Raises `InputError` if there is none that can be compared.
+    """
     path = folder / CARD if folder.is_dir() else folder
     try:
         earlier: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
@@ -57,11 +60,10 @@ def read(folder: Path, card: Card) -> dict[str, Any]:
         raise InputError(f"no card to compare with: {path}: {error.strerror}") from None
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{path} is no card: {error}") from None
-    form = card.document()
-    for key in ("schema", "suite", "suite_version", "quick", "backend"):
-        if earlier.get(key) != form[key]:
+    for key, value in form.items():
+        if earlier.get(key) != value:
             raise InputError(
-                f"{path}: `{key}` is {shown.line(str(earlier.get(key)))} there, {form[key]} here: "
+                f"{path}: `{key}` is {shown.line(str(earlier.get(key)))} there, {value} here: "
                 "these cards cannot be compared"
             )
     return earlier

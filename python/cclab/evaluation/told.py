@@ -37,10 +37,12 @@ def interval(criterion: Criterion, estimate: Estimate | None) -> str:
     ends = [end for end in (estimate.low, estimate.high) if end is not None]
     divisor, unit = scale(criterion, max(abs(number) for number in (estimate.mean, *ends)))
     unit = unit if unit == "%" else f" {unit}".rstrip()
-    mean = f"{estimate.mean / divisor:.3g}"
     if len(ends) < 2 or ends[0] == ends[1]:
-        return f"{mean}{unit}"
-    return f"{mean} [{ends[0] / divisor:.3g}, {ends[1] / divisor:.3g}]{unit}"
+        return f"{estimate.mean / divisor:.3g}{unit}"
+    # Digits enough for its ends to differ: where they do decides.
+    mean, low, high = (number / divisor for number in (estimate.mean, *ends))
+    digits = next((d for d in (3, 4, 5, 6) if f"{low:.{d}g}" != f"{high:.{d}g}"), 6)
+    return f"{mean:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]{unit}"
 
 
 def sample(criterion: Criterion, measured: Sample) -> str:
@@ -70,7 +72,7 @@ def margin_in_words(criterion: Criterion) -> str:
         asked.append(f"at least {value(criterion, criterion.above)}")
     if criterion.margin is not None:
         way = "below" if criterion.better == "higher" else "above"
-        part = f"{100 * criterion.margin:.3g}%" if criterion.margin else ""
+        part = f"{100 * criterion.margin:.3g}% of its value" if criterion.margin else ""
         slack = value(criterion, criterion.slack) if criterion.slack else ""
         if criterion.slack and criterion.unit == "share":
             points = 100 * criterion.slack
