@@ -91,6 +91,7 @@ class Names(Mapping[str, Any]):
             "recovery_s": self._recovery,
             "of": self._of,
             "each": self._each,
+            "sources": self._sources,
             "capture": self._captured,
         }
 
@@ -105,6 +106,18 @@ class Names(Mapping[str, Any]):
         """An expression over each flow of the run whose name a pattern means: a vector."""
         names = [flow["name"] for flow in self.run.metrics["flows"]]
         return np.array([self._of(name, expression) for name in fnmatch.filter(names, pattern)])
+
+    def _sources(self, pattern: str, name: str) -> Any:
+        """A number of each source of cross traffic whose name a pattern means: a vector."""
+        numbers = {s["name"]: of_source(s) for s in self.run.metrics.get("traffic", [])}
+        meant = fnmatch.filter(numbers, pattern)
+        for source in meant:
+            if name not in numbers[source]:
+                known = ", ".join(numbers[source])
+                raise expressions.ExpressionError(
+                    f"no number {name!r} of traffic; there are {known}"
+                )
+        return np.array([_number(numbers[source][name]) for source in meant])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
