@@ -1,4 +1,4 @@
-"""The suite of RFC 9743 judges rightly: variants whose verdicts are known beforehand."""
+"""The suites judge rightly: variants whose verdicts are known beforehand."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 
-def judged(variant: str, *lines: str, out: Path, repeat: int = 5) -> Card:
-    return evaluation.evaluate(variant, quick=True, only=lines, repeat=repeat, out=out)
+def judged(
+    variant: str, *lines: str, out: Path, repeat: int = 5, suite: str = evaluation.DEFAULT_SUITE
+) -> Card:
+    return evaluation.evaluate(variant, suite=suite, quick=True, only=lines, repeat=repeat, out=out)
 
 
 def verdicts(card: Card) -> dict[str, str]:
@@ -62,6 +64,49 @@ def test_who_yields_to_everything_harms_nobody_and_gets_less(tmp_path: Path) -> 
     assert verdicts(card) == {
         "5.2-goodput": "no worse than standard",
         "5.2-share": "worse than standard",
+    }
+
+
+def test_bbr_that_begins_first_takes_nearly_all_from_cubic(tmp_path: Path) -> None:
+    """C4's draft prints 81% for BBR there, and calls more than 80% really bad."""
+    card = judged("bbr", "vs-cubic-lg2", out=tmp_path, suite="c4")
+    told = verdicts(card)
+    assert told["vs-cubic-lg2-most"] == "fails"
+    assert told["vs-cubic-lg2-least"] == "meets"
+    assert told["vs-cubic-lg2-time"] == "no worse than standard"
+
+
+@pytest.mark.parametrize(("variant", "verdict"), [("bbr3", "meets"), ("cubic", "fails")])
+def test_bbr_alone_drains_and_looks_for_the_base_rtt(
+    tmp_path: Path, variant: str, verdict: str
+) -> None:
+    card = judged(variant, "A.3", "A.10", out=tmp_path, repeat=2, suite="bbr")
+    assert verdicts(card) == {"A.3-drain": verdict, "A.10-in": verdict}
+
+
+def test_who_does_not_hear_marks_has_a_long_queue_where_packets_are_marked(tmp_path: Path) -> None:
+    card = judged("bbr", "4.5", out=tmp_path, suite="aqm")
+    told = verdicts(card)
+    assert told["4.5-delay"] == "worse than standard"
+    assert told["4.5-goodput"] == "no worse than standard"
+
+
+def test_transfers_that_hear_nothing_hold_up_those_of_a_standard(tmp_path: Path) -> None:
+    card = judged(str(DEAF), "6.1-standard", out=tmp_path, repeat=4, suite="tcpeval")
+    assert verdicts(card) == {"6.1-standard": "worse than standard"}
+
+
+def test_cubic_fills_1024_packets_and_loses_few(tmp_path: Path) -> None:
+    """They last 1.2 s at 10 Mbit/s: a round trip of 10 ms is no quarter of that."""
+    card = judged("cubic", "six-rtt", "six-loss", out=tmp_path, suite="transperf")
+    assert verdicts(card) == {"six-rtt": "fails", "six-loss": "meets"}
+
+
+def test_who_yields_gets_little_of_its_share(tmp_path: Path) -> None:
+    card = judged("ledbat++", "several", out=tmp_path, suite="prudentia")
+    assert verdicts(card) == {
+        "several-theirs": "no worse than standard",
+        "several-own": "worse than standard",
     }
 
 

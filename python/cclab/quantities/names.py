@@ -86,9 +86,12 @@ class Names(Mapping[str, Any]):
             "until_rate_s": self._until_rate,
             "correlation": self._correlation,
             "sample_mean": self._mean,
+            "sample_min": self._min,
+            "sample_max": self._max,
             "recovery_s": self._recovery,
             "of": self._of,
             "each": self._each,
+            "sources": self._sources,
             "capture": self._captured,
         }
 
@@ -103,6 +106,18 @@ class Names(Mapping[str, Any]):
         """An expression over each flow of the run whose name a pattern means: a vector."""
         names = [flow["name"] for flow in self.run.metrics["flows"]]
         return np.array([self._of(name, expression) for name in fnmatch.filter(names, pattern)])
+
+    def _sources(self, pattern: str, name: str) -> Any:
+        """A number of each source of cross traffic whose name a pattern means: a vector."""
+        numbers = {s["name"]: of_source(s) for s in self.run.metrics.get("traffic", [])}
+        meant = fnmatch.filter(numbers, pattern)
+        for source in meant:
+            if name not in numbers[source]:
+                known = ", ".join(numbers[source])
+                raise expressions.ExpressionError(
+                    f"no number {name!r} of traffic; there are {known}"
+                )
+        return np.array([_number(numbers[source][name]) for source in meant])
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -185,8 +200,23 @@ class Names(Mapping[str, Any]):
 
     def _mean(self, name: str, from_s: float, to_s: float) -> float:
         """The mean of a sampled quantity."""
+        return self._sampled(np.mean, name, from_s, to_s)
+
+    def _min(self, name: str, from_s: float, to_s: float) -> float:
+        """The least value of a sampled quantity."""
+        return self._sampled(np.min, name, from_s, to_s)
+
+    def _max(self, name: str, from_s: float, to_s: float) -> float:
+        """The largest value of a sampled quantity."""
+        return self._sampled(np.max, name, from_s, to_s)
+
+    def _sampled(
+        self, of: Callable[[np.ndarray], Any], name: str, from_s: float, to_s: float
+    ) -> float:
+        """A number of the samples that have a value; not a number if none has."""
         values = self._column(self._between(from_s, to_s), name)
-        return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+        known = values[np.isfinite(values)]
+        return float(of(known)) if known.size else math.nan
 
     def _recovery(self, after_s: float, part: float) -> float:
         """Seconds from `after_s` until in-flight is back at `part` of its mean a second before it.
