@@ -12,7 +12,7 @@ use seccompiler::{
 
 /// Calls of User Mode Linux, of the C library in it, and of the processes that carry the guest's
 /// address spaces, whatever their arguments. What they do to files Landlock bounds.
-const ALLOWED: [i64; 130] = [
+const ALLOWED: [i64; 128] = [
     // Files.
     libc::SYS_read,
     libc::SYS_write,
@@ -20,8 +20,6 @@ const ALLOWED: [i64; 130] = [
     libc::SYS_writev,
     libc::SYS_pread64,
     libc::SYS_pwrite64,
-    libc::SYS_open,
-    libc::SYS_openat,
     libc::SYS_close,
     libc::SYS_stat,
     libc::SYS_fstat,
@@ -151,6 +149,8 @@ const ALLOWED: [i64; 130] = [
     libc::SYS_sysinfo,
     libc::SYS_uname,
 ];
+/// The bits of the mode of a file that runs as its owner or its group, whoever starts it.
+const AS_ANOTHER: u64 = 0o6000;
 /// What may be asked of an open file: no locks, leases or notices, which others would feel.
 const OF_OPEN_FILES: [i32; 8] = [
     libc::F_DUPFD,
@@ -196,6 +196,9 @@ type Rules = Result<Vec<SeccompRule>, BackendError>;
 pub fn bound() -> Result<(), Box<dyn Error>> {
     let whatever = ALLOWED.iter().map(|&call| (call, Vec::new()));
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> = whatever.collect();
+    let plain = SeccompCmpOp::MaskedEq(AS_ANOTHER);
+    calls.insert(libc::SYS_open, together([(2, plain.clone(), 0)])?);
+    calls.insert(libc::SYS_openat, together([(3, plain, 0)])?);
     calls.insert(libc::SYS_fcntl, either(1, OF_OPEN_FILES.map(unsigned))?);
     calls.insert(libc::SYS_ioctl, either(1, OF_DEVICES)?);
     calls.insert(libc::SYS_prlimit64, either(0, [0])?);

@@ -154,10 +154,13 @@ CALLS: Tries = {
     "mode, open": lambda: os.fchmod(opened(), 0o4755),
     "mode, beneath a folder": lambda: system_call(268, -100, ctypes.addressof(PLACE), 0o4755),
     "mode, the newer call": lambda: system_call(452, -100, ctypes.addressof(PLACE), 0o4755, 0),
+    "a program of root": lambda: os.open(within("root"), os.O_CREAT | os.O_WRONLY, 0o4755),
     "owner": lambda: os.chown(VICTIM, os.getuid(), os.getgid()),
     "owner, open": lambda: os.fchown(opened(), os.getuid(), os.getgid()),
     "owner, of a link": lambda: os.lchown(VICTIM, os.getuid(), os.getgid()),
-    "owner, beneath a folder": lambda: os.chown(os.path.basename(VICTIM), os.getuid(), -1, dir_fd=opened(NEXT)),
+    "owner, beneath a folder": lambda: os.chown(
+        os.path.basename(VICTIM), os.getuid(), -1, dir_fd=opened(NEXT)
+    ),
     "times": lambda: os.utime(VICTIM, (1, 1)),
     "times, open": lambda: os.utime(opened(), (1, 1)),
     "times, an older call": lambda: system_call(132, ctypes.addressof(PLACE), 0),
@@ -165,9 +168,7 @@ CALLS: Tries = {
     "times, beneath a folder": lambda: system_call(261, -100, ctypes.addressof(PLACE), 0),
     "attribute": lambda: os.setxattr(VICTIM, "user.attack", b"x"),
     "attribute, open": lambda: os.setxattr(opened(), "user.attack", b"x"),
-    "attribute, of a link": lambda: os.setxattr(
-        VICTIM, "user.attack", b"x", follow_symlinks=False
-    ),
+    "attribute, of a link": lambda: os.setxattr(VICTIM, "user.attack", b"x", follow_symlinks=False),
     "no attribute": lambda: os.removexattr(VICTIM, "user.attack"),
     "no attribute, open": lambda: os.removexattr(opened(), "user.attack"),
     "attribute, the newer call": lambda: system_call(
