@@ -17,7 +17,7 @@ from cclab.execute.backends import linux
 from cclab.kernel import installed, not_built
 from conftest import files_of
 from guests import LINK, results_of
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
     import random
@@ -155,7 +155,7 @@ def from_the_kernel(place: Path) -> Scene:
         number = left_open.fileno()
         told = subprocess.run(
             [
-                *(linux.agent(), "--tied-guest", str(os.getpid()), folder, memory, "-"),
+                *taken_kernel(folder, memory, os.getpid()),
                 *inside("from_a_taken_kernel", victim, folder, memory, number),
             ],
             env={**os.environ, "PYTHONPATH": str(TESTS)},
@@ -169,8 +169,27 @@ def from_the_kernel(place: Path) -> Scene:
     (folder / "link").unlink()
     assert files_of(folder) == {"mine/record": b"x"}
     assert files_of(memory) == {}
-    outcomes: Outcomes = json.loads(told.stdout)
-    return Scene(outcomes, frozenset({"EPERM", "EACCES", "EXDEV"}), FROM_A_TAKEN_KERNEL)
+    came = json.loads(told.stdout)
+    await_that(lambda: has_ended(came["left"]), "the end of what a guest left behind")
+    outcomes: Outcomes = came["outcomes"]
+    calls = outcomes.pop("calls")
+    outcomes["tries"] |= calls
+    others = dict.fromkeys(calls, "EACCES") | FROM_A_TAKEN_KERNEL
+    return Scene(outcomes, frozenset({"EPERM", "EACCES", "EXDEV"}), others)
+
+
+def taken_kernel(folder: Path, memory: Path, parent: int | str) -> list[str]:
+    """How a guest's kernel is started by the process `parent`; its command follows."""
+    return [str(linux.agent()), "--tied-guest", str(parent), str(folder), str(memory), "-"]
+
+
+def has_ended(process: int) -> bool:
+    """Whether the process runs no more, though nobody may have asked how it ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return "State:\tZ" in status
 
 
 def from_hostfs(place: Path) -> Scene:
@@ -209,7 +228,7 @@ def from_hostfs(place: Path) -> Scene:
 
 SCENES = {
     "a guest's program": (from_inside, 80),
-    "a guest's process that was taken over": (from_the_kernel, 50),
+    "a guest's process that was taken over": (from_the_kernel, 95),
     "hostfs": (from_hostfs, 20),
 }
 """Each with how many tries it has at least."""

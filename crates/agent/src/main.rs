@@ -14,6 +14,7 @@
 //! `--tied-guest` (module `tied`), a guest's kernel, which is confined; with `--program`, a flow's
 //! program in a guest (module `confined`).
 
+mod calls;
 mod capabilities;
 mod capture;
 mod clock;
@@ -26,6 +27,7 @@ mod echo;
 mod failure;
 mod fidelity;
 mod flow;
+mod guardian;
 mod guest;
 mod host;
 mod jail;

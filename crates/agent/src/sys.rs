@@ -6,6 +6,7 @@ use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use libc::{c_char, c_int, c_void, socklen_t};
+use nix::sys::signal::Signal;
 use nix::unistd::ForkResult;
 
 /// Types that are plain numbers: any bytes are a value.
@@ -99,8 +100,13 @@ pub fn dropped(socket: RawFd) -> io::Result<u64> {
 
 /// Has an interrupt end this process, and the program that it becomes, whatever started it.
 pub fn heed_interrupts() {
+    heed(Signal::SIGINT);
+}
+
+/// Has `signal` do to this process what it does by default.
+pub fn heed(signal: Signal) {
     // SAFETY: the default is no handler of ours that could run at a bad moment.
-    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    unsafe { libc::signal(signal as c_int, libc::SIG_DFL) };
 }
 
 /// Whether something, data or an error, waits at `descriptor`. In a guest, asking for what is not

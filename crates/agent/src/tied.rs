@@ -1,5 +1,5 @@
 //! The agent as what starts another program: it becomes that program, which the kernel ends with
-//! the process that started it.
+//! the process that started it. With a guest's kernel all that it started ends as well.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -13,9 +13,10 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
-use crate::{jail, sys};
+use crate::{guardian, jail, sys};
 
-/// Becomes the program that the arguments name, after the parent's number, or a guest's kernel.
+/// Becomes the program that the arguments name, after the parent's number, or guards a guest's
+/// kernel.
 pub fn main(guest: bool) -> ! {
     let arguments: Vec<OsString> = std::env::args_os().skip(2).collect();
     let [parent, rest @ ..] = arguments.as_slice() else {
@@ -23,12 +24,23 @@ pub fn main(guest: bool) -> ! {
     };
     // A job in the background has had SIGINT ignored since it began; by it a run ends its programs.
     sys::heed_interrupts();
-    let asked = prctl::set_pdeathsig(Signal::SIGKILL);
+    let asked = if guest {
+        guardian::told_of_the_end()
+    } else {
+        prctl::set_pdeathsig(Signal::SIGKILL)
+    };
     // A parent that ended before that will not be told of.
     if asked.is_err() || getppid().to_string().as_str() != parent {
         fail("whoever started it is gone")
     }
-    let command = if guest { confine(rest) } else { rest };
+    let command = if guest {
+        if let Err(error) = guardian::guarded() {
+            fail(format_args!("cannot guard the guest: {error}"))
+        }
+        confine(rest)
+    } else {
+        rest
+    };
     let [program, rest @ ..] = command else {
         usage()
     };
