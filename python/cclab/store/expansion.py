@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tarfile
-from typing import IO
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING
 
 from cclab import shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FREE = 256 << 20
 """Bytes that an archive may become, however small it is."""
@@ -13,6 +19,15 @@ FREE = 256 << 20
 TIMES = 100
 """How many times its size it may become beyond that. Runs are compressed in their files already,
 and become less by a tenth at most; captures of headers some 5 to 20 times."""
+
+DEPTH = 8
+"""Names in the path of a member, more than a store has."""
+
+LONGEST = 255
+"""Bytes of a name, as file systems have them."""
+
+_SHOWN = 80
+"""Letters of the name of a member that a message has."""
 
 
 class ExpandedError(Exception):
@@ -39,11 +54,41 @@ class Bounded:
         return chunk
 
 
-def plain_alone(member: tarfile.TarInfo, place: str) -> tarfile.TarInfo | None:
-    """A filter of members: folders and files, as cclab writes them, whose bytes are all in the
-    archive. A sparse file claims any number of them."""
-    if member.issparse() or not (member.isdir() or member.isreg()):
+def unpack(tar: tarfile.TarFile, place: Path) -> None:
+    """Writes the folders and files of `tar` below `place`: what they hold, and nothing else that
+    is said of them, such as owners, modes and times.
+
+    Raises `tarfile.ReadError` for a member of another kind, and for one with a name that leads
+    elsewhere or that no archive of a store has.
+    """
+    while (member := tar.next()) is not None:
+        path = place / _name(member)
+        # A sparse file claims any number of bytes.
+        if member.issparse() or not (member.isdir() or member.isreg()) or member.size < 0:
+            raise tarfile.ReadError(f"{_quoted(member)} in it is neither a folder nor a plain file")
+        if member.isdir():
+            path.mkdir(parents=True, exist_ok=True)
+            continue
+        content = tar.extractfile(member)
+        assert content is not None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as copy:
+            shutil.copyfileobj(content, copy)
+
+
+def _name(member: tarfile.TarInfo) -> PurePosixPath:
+    """The name of a member, in the folder that its archive becomes."""
+    name = PurePosixPath(member.name)
+    parts = name.parts
+    plain = not name.is_absolute() and ".." not in parts and "\0" not in member.name
+    if not plain or len(parts) > DEPTH or any(len(os.fsencode(part)) > LONGEST for part in parts):
         raise tarfile.ReadError(
-            f"{shown.quoted(member.name)} in it is neither a folder nor a plain file"
+            f"{_quoted(member)} in it has a name that no archive of a store has"
         )
-    return tarfile.data_filter(member, place)
+    return name
+
+
+def _quoted(member: tarfile.TarInfo) -> str:
+    """The name of a member, as a message says it."""
+    name = member.name
+    return shown.quoted(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}...")

@@ -255,7 +255,7 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
                     mode="r|",
                 ) as tar,
             ):
-                tar.extractall(place, filter=expansion.plain_alone)
+                expansion.unpack(tar, Path(place))
                 _read_to_the_end(tar)
         except FileNotFoundError:
             raise InputError(f"{source}: no such file") from None
@@ -268,6 +268,11 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
         except (OSError, tarfile.TarError, EOFError) as error:
             raise InputError(
                 f"{source} is damaged, or no archive of a results folder: {error}"
+            ) from error
+        except (ValueError, OverflowError, RecursionError) as error:
+            # What the library says of a number that is none helps nobody.
+            raise InputError(
+                f"{source} is damaged, or no archive of a results folder: a header in it is damaged"
             ) from error
         folders = [entry for entry in Path(place).iterdir() if entry.is_dir()]
         if len(folders) != 1:
