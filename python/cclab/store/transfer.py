@@ -80,13 +80,13 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
         if os.path.lexists(target) and (archive or not target.is_dir() or any(target.iterdir())):
             raise InputError(f"{target} is there already")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as place:
-            folder = Path(place) / target.name.split(".tar")[0]
+        with whole.scratch(target.parent, target.name) as place:
+            folder = place / target.name.split(".tar")[0]
             done = _copied(store, set(runs), Store(folder))
             shutil.rmtree(folder / "tmp")
             work = folder
             if archive:
-                work = Path(place) / f"{target.name}.work"
+                work = place / f"{target.name}.work"
                 _pack(folder, work, target)
             whole.sync(work)
             work.replace(target)
@@ -243,7 +243,7 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
             raise InputError(f"{source}: no such folder or archive")
         yield Store(source)
         return
-    with tempfile.TemporaryDirectory(prefix="cclab-") as place:
+    with whole.scratch(Path(tempfile.gettempdir()), "cclab-import") as place:
         if source.exists() and not source.is_file():
             raise InputError(f"{source} is no plain file, as an archive is")
         try:
@@ -255,7 +255,7 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
                     mode="r|",
                 ) as tar,
             ):
-                expansion.unpack(tar, Path(place))
+                expansion.unpack(tar, place)
                 _read_to_the_end(tar)
         except FileNotFoundError:
             raise InputError(f"{source}: no such file") from None
@@ -274,7 +274,7 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
             raise InputError(
                 f"{source} is damaged, or no archive of a results folder: a header in it is damaged"
             ) from error
-        folders = [entry for entry in Path(place).iterdir() if entry.is_dir()]
+        folders = [entry for entry in place.iterdir() if entry.is_dir()]
         if len(folders) != 1:
             raise InputError(f"{source} is not an archive of a results folder")
         yield Store(folders[0])
