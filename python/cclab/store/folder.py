@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cclab import _core, shell
-from cclab.errors import DamagedPlanError, RunError, StoreError
+from cclab import _core, shell, shown
+from cclab.errors import DamagedPlanError, InputError, RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
 from cclab.plan.runs import DIGITS
@@ -51,7 +51,15 @@ _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(cclab-plan/\d+)"')
 
 
 def folder_called(name: str) -> Path:
-    """The store called `name` in `RESULTS`: a name is UTF-8 on the disk, whatever the locale."""
+    """The store called `name` in `RESULTS`: a name is UTF-8 on the disk, whatever the locale.
+
+    Raises `InputError` for a name that leads elsewhere.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise InputError(
+            f"{shown.quoted(name)} is no name of a folder in {RESULTS}: name one with --out, or "
+            "give the study another name"
+        )
     return RESULTS / os.fsdecode(name.encode())
 
 
