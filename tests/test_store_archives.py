@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
-from typing import TYPE_CHECKING
+import tracemalloc
+from typing import IO, TYPE_CHECKING, cast
 
 import pytest
 
 import cclab
-from cclab.cli.exits import DONE, WRONG_INPUT
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
+from cclab.store import Store, expansion, health
 from conftest import STUDY
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from cclab.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +84,75 @@ def test_a_time_that_no_disk_has_is_of_no_account(
     into = tmp_path / "into"
     assert invoke(["store", "import", str(file), str(into)]) == DONE, capsys.readouterr().err
     assert (into / "runs" / f"{own}.zip").read_bytes() == store.file(own).read_bytes()
+
+
+def test_more_files_than_an_archive_of_its_size_has_are_refused(
+    store: Store,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each takes time, and a few bytes."""
+    monkeypatch.setattr(expansion, "MEMBERS", 100)
+    empty = [(f"store/runs/{number:020x}.zip", b"", {}) for number in range(600)]
+    file = tmp_path / "a.tar.gz"
+    file.write_bytes(gzip.compress(archive(tmp_path / "a.tar", store, *empty).read_bytes()))
+    assert file.stat().st_size < 500 * expansion.OF_A_MEMBER
+    assert invoke(["store", "import", str(file), str(tmp_path / "into")]) == WRONG_INPUT
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {file} has more files than an archive may")
+    assert told.endswith("; --max-decompressed SIZE allows more\n")
+    assert not (tmp_path / "into").exists()
+    allowed = ["store", "import", str(file), str(tmp_path / "into"), "--max-decompressed", "50MB"]
+    assert invoke(allowed) == RUN_FAILED
+    assert {*Store(tmp_path / "into").ids()} == store.ids()
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_takes_little_memory(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: bytes
+) -> None:
+    file = tmp_path / "a.tar.gz"
+    with tarfile.open(file, "w:gz") as tar:
+        header = tarfile.TarInfo("store/plans/a.json")
+        header.type, header.size = kind, 100 << 20
+        tar.addfile(header, cast("IO[bytes]", Zeros()))
+        tar.add(store.path, "store")
+    assert file.stat().st_size < 1 << 20
+    tracemalloc.start()
+    try:
+        assert invoke(["store", "import", str(file), str(tmp_path / "into")]) == WRONG_INPUT
+        assert tracemalloc.get_traced_memory()[1] < 30 << 20
+    finally:
+        tracemalloc.stop()
+    assert capsys.readouterr().err.endswith(": a header in it has more than 16 KiB\n")
+
+
+class Zeros:
+    """As many as are read."""
+
+    def read(self, size: int) -> bytes:
+        return bytes(size)
+
+
+@pytest.mark.parametrize(
+    "name", ["store/notes.txt", "store/runs/notes.txt", "store/captures/a/b/c", "notes.txt"]
+)
+def test_what_no_results_folder_has_is_not_passed_over(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    file = archive(tmp_path / "a.tar", store, (name, b"mine", {}))
+    assert invoke(["store", "import", str(file), str(tmp_path / "into")]) == WRONG_INPUT
+    assert f": '{name}' in it is nothing that a results folder has" in capsys.readouterr().err
+    assert not (tmp_path / "into").exists()
+
+
+def test_what_is_made_again_stays_behind(store: Store, tmp_path: Path) -> None:
+    """Of a store that somebody packed by hand."""
+    whole = ["index.sqlite", "report/index.html", "aside/a/b", "tmp/lock", "timed.json"]
+    file = archive(tmp_path / "a.tar", store, *((f"store/{name}", b"x", {}) for name in whole))
+    assert invoke(["store", "import", str(file), str(tmp_path / "into")]) == DONE
+    into = Store(tmp_path / "into")
+    assert health.examine(into).whole
+    assert into.ids() == store.ids()
+    assert not {"report", "aside", "timed.json"} & {entry.name for entry in into.path.iterdir()}

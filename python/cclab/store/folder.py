@@ -41,6 +41,9 @@ PLAN = "plan.json"
 
 INDEX = "index.sqlite"
 
+TIMED = "timed.json"
+"""How long the runs of a reproduction took."""
+
 ENDING = ".zip"
 """What the name of a run's file has behind the run's id."""
 

@@ -247,24 +247,12 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
         if source.exists() and not source.is_file():
             raise InputError(f"{source} is no plain file, as an archive is")
         try:
-            with (
-                source.open("rb") as raw,
-                _decompressing(raw, source) as stream,
-                tarfile.open(
-                    fileobj=expansion.Bounded(stream, raw, most),  # type: ignore[call-overload] # it is only read
-                    mode="r|",
-                ) as tar,
-            ):
-                expansion.unpack(tar, place)
-                _read_to_the_end(tar)
+            with source.open("rb") as raw, _decompressing(raw, source) as stream:
+                expansion.unpack(expansion.Bounded(stream, raw, most), place)
         except FileNotFoundError:
             raise InputError(f"{source}: no such file") from None
-        except expansion.ExpandedError:
-            raise InputError(
-                f"{source} becomes more than an archive may, by default "
-                f"{expansion.TIMES} times its size and at least {expansion.FREE >> 20} MiB; "
-                "--max-decompressed SIZE allows more"
-            ) from None
+        except expansion.ExpandedError as error:
+            raise InputError(f"{source} {error}; --max-decompressed SIZE allows more") from None
         except (OSError, tarfile.TarError, EOFError) as error:
             raise InputError(
                 f"{source} is damaged, or no archive of a results folder: {error}"
@@ -278,21 +266,6 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
         if len(folders) != 1:
             raise InputError(f"{source} is not an archive of a results folder")
         yield Store(folders[0])
-
-
-def _read_to_the_end(tar: tarfile.TarFile) -> None:
-    """Reads what is behind the members: checksums stand there, and what a torn header hides.
-
-    Raises `tarfile.ReadError` if it is not the end that an archive has.
-    """
-    assert tar.fileobj is not None
-    length = 0
-    while chunk := tar.fileobj.read(tarfile.RECORDSIZE):
-        length += len(chunk)
-        if any(chunk):
-            raise tarfile.ReadError("a header in it is damaged")
-    if length < tarfile.BLOCKSIZE:  # of two empty blocks, the first has been read
-        raise tarfile.ReadError("it is cut off")
 
 
 @contextlib.contextmanager
