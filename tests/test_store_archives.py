@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import tarfile
 import tracemalloc
 from typing import IO, TYPE_CHECKING, cast
+from unittest.mock import Mock
 
 import pytest
 
 import cclab
+from cclab import _core, whole
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
-from cclab.store import Store, expansion, health
-from conftest import STUDY
+from cclab.errors import InputError
+from cclab.store import Store, expansion, health, transfer
+from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +98,9 @@ def test_more_files_than_an_archive_of_its_size_has_are_refused(
 ) -> None:
     """Each takes time, and a few bytes."""
     monkeypatch.setattr(expansion, "MEMBERS", 100)
-    empty = [(f"store/runs/{number:020x}.zip", b"", {}) for number in range(600)]
+    empty: list[tuple[str, bytes, dict[str, str]]] = [
+        (f"store/runs/{number:020x}.zip", b"", {}) for number in range(600)
+    ]
     file = tmp_path / "a.tar.gz"
     file.write_bytes(gzip.compress(archive(tmp_path / "a.tar", store, *empty).read_bytes()))
     assert file.stat().st_size < 500 * expansion.OF_A_MEMBER
@@ -156,3 +162,45 @@ def test_what_is_made_again_stays_behind(store: Store, tmp_path: Path) -> None:
     assert health.examine(into).whole
     assert into.ids() == store.ids()
     assert not {"report", "aside", "timed.json"} & {entry.name for entry in into.path.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["out.tar", "out.tar.zst", "out", "out of a file"])
+def test_what_appears_while_a_store_is_exported_stays(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    target = tmp_path / name
+    synced = _core.sync
+
+    def appearing(files: list[Path]) -> None:
+        synced(files)
+        if not target.exists() and name == "out":
+            target.mkdir()
+            (target / "mine").write_text("mine")
+        elif not target.exists():
+            target.write_text("mine")
+
+    monkeypatch.setattr(_core, "sync", appearing)
+    with pytest.raises(InputError, match=f"{name} (is there already|was changed meanwhile|is no)"):
+        transfer.export(store, store.ids(), target)
+    assert {*files_of(tmp_path).values()} == {b"mine"}
+
+
+@pytest.mark.parametrize("system", ["this", "one that exchanges no names"])
+def test_a_folder_that_is_filled_as_another_comes_to_its_place_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    """After the last look at it."""
+    if system != "this":
+        monkeypatch.setattr(whole, "_rename", Mock(side_effect=OSError(errno.EINVAL, "Invalid")))
+    out, looked = tmp_path / "out", whole._entries
+
+    def appearing(folder: Path, besides: str = "") -> object:
+        there = looked(folder, besides)
+        if besides:
+            whole.files(out, {"mine": b"mine"})
+        return there
+
+    monkeypatch.setattr(whole, "_entries", appearing)
+    with pytest.raises(InputError, match="was changed meanwhile"), whole.folder(out, print) as work:
+        (work / "file").write_text("new")
+    assert files_of(tmp_path) == {"out/mine": b"mine"}

@@ -120,10 +120,27 @@ def files(
             for parent in {path.parent for path in (*staged, *aside)}:
                 sync(parent)
         except _TakenError as error:
-            raise InputError(f"{error} is there already, and stays") from None
+            raise _stays(error) from None
         except OSError as error:
             changed = 0 if keep else done
             raise _refused(folder, error, changed, len(staged)) from error
+
+
+def name(work: Path, path: Path) -> None:
+    """Makes `work`, a file in a folder of `scratch`, the file at `path`.
+
+    Raises `InputError` if there is something already: it stays.
+    """
+    sync(work)
+    try:
+        _name(work, path)
+    except _TakenError as error:
+        raise _stays(error) from None
+    sync(path.parent)
+
+
+def _stays(taken: _TakenError) -> InputError:
+    return InputError(f"{taken} is there already, and stays")
 
 
 @contextlib.contextmanager
@@ -148,11 +165,11 @@ def folder(target: Path, check: Callable[[Path], None]) -> Iterator[Path]:
             yield work
             _core.sync([work])
             if _entries(target, besides=place.name) != before:
-                raise InputError(f"{target} was changed meanwhile, and stays as it is")
+                raise _changed(target)
             if place.parent == target:
                 _put_into(target, work, before or {}, place)
             else:
-                _put_in_place(target, work, place)
+                _put_in_place(target, work, place, filled=bool(before))
                 sync(target.parent)
             undone.pop_all()
         except StoreError:
@@ -233,12 +250,18 @@ def _place(path: Path, held: contextlib.ExitStack) -> Path:
     return place
 
 
-def _put_in_place(target: Path, work: Path, place: Path) -> None:
-    """Renames the folder `work` to `target`; what was there goes into `place`."""
+def _put_in_place(target: Path, work: Path, place: Path, *, filled: bool) -> None:
+    """Renames the folder `work` to `target`; what was there, if it was `filled`, goes into `place`.
+
+    Raises `InputError` if it was not, and is now.
+    """
     try:
         work.rename(target)  # over an empty folder too
         return
     except OSError as error:
+        taken = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+        if taken and not filled:
+            raise _changed(target) from None
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
     try:
@@ -271,6 +294,10 @@ def _put_into(target: Path, work: Path, before: Iterable[str], place: Path) -> N
             to.rename(source)
         raise
     sync(target)
+
+
+def _changed(target: Path) -> InputError:
+    return InputError(f"{target} was changed meanwhile, and stays as it is")
 
 
 def _entries(folder: Path, besides: str = "") -> dict[str, tuple[int, int, int]] | None:

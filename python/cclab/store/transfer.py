@@ -78,19 +78,16 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
     target = Path(os.path.realpath(target))
     try:
         if os.path.lexists(target) and (archive or not target.is_dir() or any(target.iterdir())):
-            raise InputError(f"{target} is there already")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with whole.scratch(target.parent, target.name) as place:
-            folder = place / target.name.split(".tar")[0]
-            done = _copied(store, set(runs), Store(folder))
-            shutil.rmtree(folder / "tmp")
-            work = folder
-            if archive:
-                work = place / f"{target.name}.work"
-                _pack(folder, work, target)
-            whole.sync(work)
-            work.replace(target)
-            whole.sync(target.parent)
+            _refuse(target)
+        if archive:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with whole.scratch(target.parent, target.name) as place:
+                done = _copied(store, set(runs), Store(place / "store"))
+                _pack(place / "store", place / target.name, target)
+                whole.name(place / target.name, target)
+        else:
+            with whole.folder(target, _refuse) as folder:
+                done = _copied(store, set(runs), Store(folder))
     except OSError as error:
         if isinstance(error, StoreError) and not error.while_writing:
             raise
@@ -99,6 +96,10 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
         why = disk.reason(cause) if isinstance(cause, OSError) else str(error)
         raise StoreError(f"cannot write {target}: {why}; nothing is left of it") from cause
     return done
+
+
+def _refuse(target: Path) -> None:
+    raise InputError(f"{target} is there already")
 
 
 def bring(source: Path, store: Store, max_decompressed: int | None = None) -> Moved:
@@ -127,7 +128,9 @@ def _copied(store: Store, runs: set[str], target: Store) -> Moved:
     if not plans:
         raise InputError("no plan of the store asks for any of these runs")
     needed = runs.union(*(needed_by(plan) for plan, _ in plans))
-    return _merged(store, needed & store.ids(), plans, target)
+    done = _merged(store, needed & store.ids(), plans, target)
+    shutil.rmtree(target.path / "tmp")
+    return done
 
 
 def _is_passing(store: Store, plan: Plan) -> bool:
@@ -205,7 +208,9 @@ def _part(plan: Plan, runs: set[str]) -> Plan | None:
 
 
 def _pack(folder: Path, work: Path, archive: Path) -> None:
-    """Writes `folder` to `work`, as `archive` is named; the bytes depend on what is in it alone."""
+    """Writes `folder` to `work`, as `archive` is named; the bytes depend on that and on what is in
+    it."""
+    top = archive.name.split(".tar")[0]
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.mtime = member.uid = member.gid = 0
@@ -219,8 +224,8 @@ def _pack(folder: Path, work: Path, archive: Path) -> None:
         tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in [folder, *sorted(folder.rglob("*"))]:
-            name = str(path.relative_to(folder.parent))
-            tar.add(path, name, recursive=False, filter=plain)
+            name = Path(top) / path.relative_to(folder)
+            tar.add(path, str(name), recursive=False, filter=plain)
 
 
 @contextlib.contextmanager
