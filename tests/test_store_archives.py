@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import io
+import subprocess
 import tarfile
 import tracemalloc
 from typing import IO, TYPE_CHECKING, cast
@@ -204,3 +205,25 @@ def test_a_folder_that_is_filled_as_another_comes_to_its_place_stays(
     with pytest.raises(InputError, match="was changed meanwhile"), whole.folder(out, print) as work:
         (work / "file").write_text("new")
     assert files_of(tmp_path) == {"out/mine": b"mine"}
+
+
+@pytest.mark.parametrize(
+    ("name", "top"),
+    [
+        (".tar", "store"),
+        ("..tar.gz", "store"),
+        ("...tar", "store"),
+        ("a.tar.b.tar", "a.tar.b"),
+        ("store.tar", "store"),
+    ],
+)
+def test_an_archive_has_one_folder_whatever_it_is_called(
+    store: Store, tmp_path: Path, name: str, top: str
+) -> None:
+    file = tmp_path / name
+    assert transfer.export(store, store.ids(), file).whole
+    listed = subprocess.run(["tar", "-tf", file], capture_output=True, text=True, check=True).stdout
+    assert {line.partition("/")[0] for line in listed.splitlines()} == {top}
+    assert transfer.bring(file, Store(tmp_path / "into")).whole
+    assert Store(tmp_path / "into").ids() == store.ids()
+    assert {entry.name for entry in tmp_path.iterdir()} == {name, "into"}

@@ -210,7 +210,10 @@ def _part(plan: Plan, runs: set[str]) -> Plan | None:
 def _pack(folder: Path, work: Path, archive: Path) -> None:
     """Writes `folder` to `work`, as `archive` is named; the bytes depend on that and on what is in
     it."""
-    top = archive.name.split(".tar")[0]
+    [ending] = [ending for ending in ARCHIVES if archive.name.endswith(ending)]
+    top = archive.name.removesuffix(ending)
+    if top in ("", ".", ".."):
+        top = "store"  # The others lead elsewhere.
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.mtime = member.uid = member.gid = 0
