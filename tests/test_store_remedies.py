@@ -103,11 +103,18 @@ def test_a_command_that_is_named_can_be_given_to_a_shell(results: Results, tmp_p
     assert command.startswith("cp ")
     subprocess.run(["bash", "-c", command], check=True)
     assert (odd / "plan.json").read_bytes() == whole
-    for path in (odd, tmp_path / "plain", tmp_path / "a b", "\u202e", "\x1b[2J"):
+    letters = ("\u202e", "\u202eab", "it's\x85 \\", "\x1b[2J", "\x1bab", "é\n")
+    for path in (odd, tmp_path / "plain", tmp_path / "a b", *letters):
         said = shell.command("printf", "%s", path)
         assert said.isprintable()
-        printed = subprocess.run(["bash", "-c", said.strip("`")], capture_output=True, check=True)
-        assert printed.stdout == os.fsencode(path)
+        for locale in ("C", "C.UTF-8"):
+            printed = subprocess.run(
+                ["bash", "-c", said.strip("`")],
+                env={**os.environ, "LC_ALL": locale},
+                capture_output=True,
+                check=True,
+            )
+            assert printed.stdout == os.fsencode(path)
 
 
 def test_what_is_no_file_in_a_report_is_named_and_goes(bench: Bench, cli: Cli) -> None:
