@@ -141,7 +141,7 @@ class Store:
 
         Raises `StoreError` if the folder cannot be read: what is in it is not known then.
         """
-        return set(_names(self.runs))
+        return set(names_in(self.runs))
 
     def ids(self) -> set[str]:
         """The ids of the runs that have a file, sound or not: one look at the folder.
@@ -258,7 +258,7 @@ class Store:
 
     def plan_names(self) -> list[str]:
         """The names of the plans run here. Raises `StoreError` as `plan_files` does."""
-        return [name for name in _names(self.plans) if name.endswith(".json")]
+        return [name for name in names_in(self.plans) if name.endswith(".json")]
 
     def plan_in(self, file: Path) -> Plan:
         """The plan in `file`, one of those of this folder. Raises as `plan_text` does."""
@@ -433,7 +433,11 @@ class Store:
         return list(zip(runs, states, strict=True))
 
 
-def _names(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
+    """Every name in `folder`, sorted; none if it is not there.
+
+    Raises `StoreError` if it cannot be read: what is in it is not known then.
+    """
     try:
         return disk.names(folder)
     except OSError as error:
