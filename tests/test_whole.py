@@ -18,6 +18,7 @@ import pytest
 
 import cclab
 from attacks import stepping
+from attacks.links import BESIDE
 from cclab import learn, report, whole
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
@@ -49,14 +50,11 @@ def no_room(most: int = 0) -> Iterator[None]:
 def planted(folder: Path, names: list[str], victim: Path) -> None:
     """In `folder`, links in the places of `names`, and of what they might be called meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, name in enumerate([*names, *(f"{n}{end}" for n in names for end in ENDINGS)]):
+    for number, name in enumerate([*names, *(f"{n}{end}" for n in names for end in BESIDE[1:])]):
         if number % 2:
             (folder / name).symlink_to(victim)
         else:
             (folder / name).hardlink_to(victim)
-
-
-ENDINGS = (".part", ".tmp", ".work", f".{os.getpid()}")
 
 
 def all_of(folder: Path) -> dict[str, int]:
@@ -234,7 +232,7 @@ def test_a_report_follows_no_link_and_is_there_whole_or_not_at_all(
     page = report.write(results, tmp_path / "clean")
     clean = files_of(page.parent)
     planted(tmp_path / "report", list(clean), victim)
-    for left in ENDINGS:
+    for left in BESIDE[1:]:
         assert len(list((tmp_path / "report").glob(f"*{left}"))) == len(clean)
     before = all_of(tmp_path)
     with no_room(100), pytest.raises(StoreError, match=FULL):

@@ -1,8 +1,8 @@
 """Files and folders that are written whole or not at all.
 
-What a command leaves for people is written here, and nowhere else: under a new name that nobody can
-guess, opened so that no link is followed, put on the disk, and only then renamed into its place. A
-link in that place is replaced; what it leads to, and other names of a file there, stay as they are.
+What a command leaves for people is written under a new name that nobody can guess, opened so that
+no link is followed, put on the disk, and only then renamed into its place. A link in that place is
+replaced; what it leads to, and other names of a file there, stay as they are.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _NO_SUCH_RENAME = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 """What a kernel, a C library or a file system says that has no such rename."""
 
 _LOCK, _NEW, _OLD = "lock", "new", "old"
-"""What is in a folder in which something is made: who holds the lock of this file lives and makes
-it; what is made; and what was in its place."""
+"""What is in a folder in which something is made: the file that its maker holds a lock on, what is
+made, and what was in its place."""
 
 _NOT_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
 """What the system says where no new folder can be made beside one that can be written."""
