@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -28,12 +29,14 @@ from cclab.plan.runs import Runs
 from cclab.plan.study import Study
 from cclab.store import Store, expansion, transfer
 from conftest import ROOT
+from test_whole import EMPTY
 from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cclab.captures import Capture
+    from conftest import Cli
 
 MIB = 1 << 20
 
@@ -316,6 +319,40 @@ def test_files_without_end_are_refused(tmp_path: Path, words: tuple[str, ...]) -
     assert "/dev/zero" in done.stderr
     assert "Traceback" not in done.stderr
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("verb", ["plan", "run", "explain"])
+def test_a_pipe_is_no_study(tmp_path: Path, cli: Cli, verb: str) -> None:
+    """Nobody writes into it: whoever opens it waits for ever."""
+    pipe = tmp_path / "study.toml"
+    os.mkfifo(pipe)
+    link = tmp_path / "link.toml"
+    link.symlink_to(pipe)
+    for file in (pipe, link):
+        told = cli(verb, file)
+        assert told.returncode == WRONG_INPUT
+        assert f"'{file}' is a pipe, and a study is a file" in told.stderr
+
+
+def test_a_study_through_a_pipe_of_the_shell_is_read(tmp_path: Path, study: Path) -> None:
+    words = f"{shlex.quote(sys.executable)} -m cclab plan <(cat {shlex.quote(str(study))})"
+    planned = subprocess.run(["bash", "-c", words], cwd=tmp_path, check=False)
+    assert planned.returncode == DONE
+
+
+def test_what_an_analysis_of_a_pipe_waits_for_is_told(tmp_path: Path) -> None:
+    pipe = tmp_path / "capture.pcap"
+    os.mkfifo(pipe)
+    with subprocess.Popen(
+        [sys.executable, "-m", "cclab", "analyze", pipe, "--json"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as waiting:
+        pipe.write_bytes(EMPTY)
+        told = waiting.communicate(timeout=PATIENCE_S)[1]
+    assert told.splitlines()[0] == f"waiting for a program that writes a capture into {pipe}"
+    assert waiting.returncode == DONE
 
 
 def test_connections_that_would_not_fit_into_memory_are_refused(tmp_path: Path) -> None:

@@ -133,6 +133,22 @@ def test_a_verb_says_the_same_in_every_encoding(
     assert [bool(text) for text in said] == [bool(text) for text in told]
 
 
+@pytest.mark.parametrize("study", ["..toml", "...toml"])
+def test_a_study_whose_name_leads_elsewhere_makes_no_results_folder_of_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    study: str,
+) -> None:
+    """`results/..` is the folder that the user stands in."""
+    monkeypatch.chdir(tmp_path)
+    Path(study).write_text(STUDY.replace('"2s"', '"600ms"').replace("repeat   = 2", "repeat = 1"))
+    assert main.invoke(["run", study]) == WRONG_INPUT
+    assert f"'{Path(study).stem}' is no name of a folder in results" in capsys.readouterr().err
+    assert [entry.name for entry in tmp_path.iterdir()] == [study]
+    assert main.invoke(["run", study, "--out", "out"]) == DONE
+
+
 def test_bytes_of_names_are_kept_and_documents_hold_them_as_they_are_shown(
     odd: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

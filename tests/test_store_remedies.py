@@ -103,11 +103,18 @@ def test_a_command_that_is_named_can_be_given_to_a_shell(results: Results, tmp_p
     assert command.startswith("cp ")
     subprocess.run(["bash", "-c", command], check=True)
     assert (odd / "plan.json").read_bytes() == whole
-    for path in (odd, tmp_path / "plain", tmp_path / "a b", "\u202e", "\x1b[2J"):
+    letters = ("\u202e", "\u202eab", "it's\x85 \\", "\x1b[2J", "\x1bab", "é\n")
+    for path in (odd, tmp_path / "plain", tmp_path / "a b", *letters):
         said = shell.command("printf", "%s", path)
         assert said.isprintable()
-        printed = subprocess.run(["bash", "-c", said.strip("`")], capture_output=True, check=True)
-        assert printed.stdout == os.fsencode(path)
+        for locale in ("C", "C.UTF-8"):
+            printed = subprocess.run(
+                ["bash", "-c", said.strip("`")],
+                env={**os.environ, "LC_ALL": locale},
+                capture_output=True,
+                check=True,
+            )
+            assert printed.stdout == os.fsencode(path)
 
 
 def test_what_is_no_file_in_a_report_is_named_and_goes(bench: Bench, cli: Cli) -> None:
@@ -117,7 +124,7 @@ def test_what_is_no_file_in_a_report_is_named_and_goes(bench: Bench, cli: Cli) -
     told = cli("store", "verify", bench.store.path)
     assert told.returncode == DONE, "no number is of it"
     for place in places:
-        assert f"report/{place.name}: no file, and nothing that a report has" in told.stderr
+        assert f"report/{place.name}: nothing that cclab wrote there" in told.stderr
         assert f"`rm {shell.word(place)}` removes" in told.stderr
     for remedy in health.examine(bench.store).remedies:
         subprocess.run(re.findall("`(.*)`", remedy)[0], shell=True, check=True)
@@ -153,3 +160,22 @@ def test_a_damaged_plan_of_old_is_named_with_what_mends_it(bench: Bench) -> None
         assert f"or `rm {earlier}`: its runs are then needed by no plan" in str(refused.value)
     subprocess.run(["rm", earlier], check=True)
     assert query(store.path).height
+
+
+def test_what_is_of_no_run_among_the_captures_is_named_and_goes(bench: Bench, cli: Cli) -> None:
+    kept = min(bench.store.captures.rglob("*.pcapng"))
+    before = bench.content()
+    places = [kept.with_name("mine.pcapng"), kept.with_name("a folder"), bench.store.captures / "x"]
+    for place in (places[0], places[2]):
+        place.write_bytes(kept.read_bytes())
+    places[1].mkdir()
+    (places[1] / "mine").write_text("mine")
+    told = cli("store", "verify", bench.store.path)
+    assert told.returncode == DONE, "every run is as it was written"
+    for place in places:
+        name = place.relative_to(bench.store.path)
+        assert f"{name}: nothing that cclab wrote there" in told.stderr
+    for remedy in health.examine(bench.store).remedies:
+        subprocess.run(re.findall("`(.*)`", remedy)[0], shell=True, check=True)
+    assert health.examine(bench.store).strays == []
+    assert bench.content() == before

@@ -6,7 +6,10 @@ import errno
 import itertools
 import os
 import resource
+import shutil
+import signal
 import stat
+import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,16 +17,21 @@ import numpy as np
 import pytest
 
 import cclab
+from attacks import stepping
+from attacks.links import BESIDE
 from cclab import learn, report, whole
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError, RunError, StoreError
 from cclab.store import Store
-from conftest import STUDY, files_of
+from conftest import ROOT, STUDY, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+EMPTY = bytes.fromhex("d4c3b2a1 02000400 00000000 00000000 ffff0000 65000000")
+"""A capture without packets."""
 
 FULL = r"nothing there was changed$"
 
@@ -42,14 +50,11 @@ def no_room(most: int = 0) -> Iterator[None]:
 def planted(folder: Path, names: list[str], victim: Path) -> None:
     """In `folder`, links in the places of `names`, and of what they might be called meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, name in enumerate([*names, *(f"{n}{end}" for n in names for end in ENDINGS)]):
+    for number, name in enumerate([*names, *(f"{n}{end}" for n in names for end in BESIDE[1:])]):
         if number % 2:
             (folder / name).symlink_to(victim)
         else:
             (folder / name).hardlink_to(victim)
-
-
-ENDINGS = (".part", ".tmp", ".work", f".{os.getpid()}")
 
 
 def all_of(folder: Path) -> dict[str, int]:
@@ -227,7 +232,7 @@ def test_a_report_follows_no_link_and_is_there_whole_or_not_at_all(
     page = report.write(results, tmp_path / "clean")
     clean = files_of(page.parent)
     planted(tmp_path / "report", list(clean), victim)
-    for left in ENDINGS:
+    for left in BESIDE[1:]:
         assert len(list((tmp_path / "report").glob(f"*{left}"))) == len(clean)
     before = all_of(tmp_path)
     with no_room(100), pytest.raises(StoreError, match=FULL):
@@ -325,7 +330,7 @@ def test_tables_of_packets_in_a_folder_of_ones_own_follow_no_link(
     victim = tmp_path / "victim"
     victim.write_text("mine")
     empty = tmp_path / "empty.pcap"
-    empty.write_bytes(bytes.fromhex("d4c3b2a1 02000400 00000000 00000000 ffff0000 65000000"))
+    empty.write_bytes(EMPTY)
     names = [f"{name}.parquet" for name in ("segments", "sacks", "datagrams")]
     planted(tmp_path / "series", names, victim)
     before = all_of(tmp_path)
@@ -349,3 +354,73 @@ def test_an_export_to_a_link_that_leads_to_itself_is_refused(
     assert capsys.readouterr().err == f"error: {target} is there already\n"
     assert [file.name for file in tmp_path.iterdir()] == [name]
     assert target.is_symlink()
+
+
+@pytest.mark.parametrize("verb", ["export", "export of an archive", "import", "analyze"])
+def test_what_a_killed_verb_left_goes_with_the_next_one(
+    results: cclab.Results,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+) -> None:
+    """Copies of runs, and tables of packets, in folders whose names nobody knows."""
+    there = tmp_path / "there"
+    there.mkdir()
+    monkeypatch.setenv("TMPDIR", str(there))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(ROOT / "tests")
+    store, archive = str(results.store.path), str(tmp_path / "from.tar")
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(EMPTY)
+    assert invoke(["store", "export", store, archive]) == DONE
+    words = {
+        "export": ["store", "export", store, str(there / "out")],
+        "export of an archive": ["store", "export", store, str(there / "out.tar.gz")],
+        "import": ["store", "import", archive, str(tmp_path / "into")],
+        "analyze": ["analyze", str(empty), "--out", str(there / "out")],
+    }[verb]
+    steps = stepping.steps_of(words, there)
+    for made in (*there.iterdir(), tmp_path / "into"):
+        if made.is_dir():
+            shutil.rmtree(made)
+        else:
+            made.unlink(missing_ok=True)
+    assert stepping.killed_at(len(steps) // 2, words, there)[0] == -signal.SIGKILL
+    (left,) = [entry for entry in there.iterdir() if entry.name.startswith(".")]
+    assert files_of(left)
+    mine = left.with_name(left.name[:-16] + "0123456789abcdef")
+    mine.mkdir()
+    (mine / "mine").write_text("mine")
+    assert invoke(words) == DONE
+    assert not left.exists()
+    assert files_of(mine) == {"mine": b"mine"}
+
+
+def test_what_somebody_is_making_stays(tmp_path: Path) -> None:
+    with whole.folder(tmp_path / "out", lambda _: None) as first:
+        (first / "file").write_text("first")
+        with whole.scratch(tmp_path, "out") as second:
+            assert files_of(first) == {"file": b"first"}
+            make(tmp_path / "new" / "out")
+        assert not second.exists()
+    assert files_of(tmp_path) == {"out/file": b"first", "new/out/file": b"newest"}
+
+
+def test_what_was_to_be_replaced_stays_where_a_kill_left_it(tmp_path: Path) -> None:
+    """On a system that exchanges no names: it is nowhere else."""
+    place = tmp_path / f".out.{'0' * 16}"
+    for name in ("old", "new"):
+        (place / name).mkdir(parents=True)
+        (place / name / "file").write_text(name)
+    (place / "lock").touch()
+    make(tmp_path / "out")
+    assert files_of(place) == {"lock": b"", "new/file": b"new", "old/file": b"old"}
+    (place / "new" / "file").unlink()  # As if it had come to its place.
+    make(tmp_path / "out")
+    assert files_of(tmp_path) == {"out/file": b"newest"}
+
+
+def make(out: Path) -> None:
+    """A folder with a file."""
+    with whole.folder(out, lambda _: None) as work:
+        (work / "file").write_text("newest")

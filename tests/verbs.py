@@ -22,7 +22,7 @@ class Verb(NamedTuple):
 
     @property
     def goes_on(self) -> bool:
-        """Whether it needs to be told nothing to do what does not end, or takes hours."""
+        """Whether it takes hours, or does not end, as soon as it is called."""
         return self.words in (("cluster", "local"), ("kernel", "build"))
 
 

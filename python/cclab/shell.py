@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
 def word(text: str | PurePath) -> str:
     """`text` as one word of a command. What a terminal would obey, and bytes that are no UTF-8,
-    are written as `$'...'` of bash, zsh and POSIX since 2024 has them."""
+    are written byte by byte as `$'...'` of bash and zsh has them in every locale."""
     text = str(text)
-    shown = _core.shown(in_bytes(text))
-    if shown == text:
+    if _core.shown(in_bytes(text)) == text:
         return shlex.quote(text)
-    return f"$'{_core.shown(in_bytes(text.translate(_IN_QUOTES)))}'"
+    return f"$'{''.join(map(_in_quotes, text))}'"
 
 
 def command(*words: str | PurePath) -> str:
@@ -34,4 +33,11 @@ def in_bytes(text: str) -> bytes:
         return text.encode("utf-8", "backslashreplace")
 
 
-_IN_QUOTES = str.maketrans({"\\": r"\\", "'": r"\'"})
+def _in_quotes(letter: str) -> str:
+    """A letter between `$'` and `'`. There `\\u` stands for other bytes in other locales."""
+    if letter in "\\'":
+        return f"\\{letter}"
+    shown = _core.shown(in_bytes(letter))
+    if shown == letter or letter.isascii():
+        return shown
+    return "".join(f"\\x{byte:02x}" for byte in in_bytes(letter))

@@ -1,8 +1,8 @@
 """Files and folders that are written whole or not at all.
 
-What a command leaves for people is written here, and nowhere else: under a new name that nobody can
-guess, opened so that no link is followed, put on the disk, and only then renamed into its place. A
-link in that place is replaced; what it leads to, and other names of a file there, stay as they are.
+What a command leaves for people is written under a new name that nobody can guess, opened so that
+no link is followed, put on the disk, and only then renamed into its place. A link in that place is
+replaced; what it leads to, and other names of a file there, stay as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import re
 import secrets
 import shutil
 import stat
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,10 @@ _RENAME_EXCHANGE = 2
 
 _NO_SUCH_RENAME = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 """What a kernel, a C library or a file system says that has no such rename."""
+
+_LOCK, _NEW, _OLD = "lock", "new", "old"
+"""What is in a folder in which something is made: the file that its maker holds a lock on, what is
+made, and what was in its place."""
 
 _NOT_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
 """What the system says where no new folder can be made beside one that can be written."""
@@ -117,10 +120,27 @@ def files(
             for parent in {path.parent for path in (*staged, *aside)}:
                 sync(parent)
         except _TakenError as error:
-            raise InputError(f"{error} is there already, and stays") from None
+            raise _stays(error) from None
         except OSError as error:
             changed = 0 if keep else done
             raise _refused(folder, error, changed, len(staged)) from error
+
+
+def name(work: Path, path: Path) -> None:
+    """Makes `work`, a file in a folder of `scratch`, the file at `path`.
+
+    Raises `InputError` if there is something already: it stays.
+    """
+    sync(work)
+    try:
+        _name(work, path)
+    except _TakenError as error:
+        raise _stays(error) from None
+    sync(path.parent)
+
+
+def _stays(taken: _TakenError) -> InputError:
+    return InputError(f"{taken} is there already, and stays")
 
 
 @contextlib.contextmanager
@@ -133,26 +153,24 @@ def folder(target: Path, check: Callable[[Path], None]) -> Iterator[Path]:
     meanwhile, and `StoreError` if it cannot be written.
     """
     target = Path(os.path.realpath(target))
-    with contextlib.ExitStack() as undone:
+    with contextlib.ExitStack() as undone, contextlib.ExitStack() as held:
         try:
+            _sweep([target, target / target.name])
             before = _entries(target)
             if before:
                 check(target)
             _make(target.parent, target.parent, undone)
-            place = _place_for(target)
-            undone.callback(shutil.rmtree, place, ignore_errors=True)
-            work = place / target.name
-            work.mkdir()
+            place = _place_for(target, held)
+            work = place / _NEW
             yield work
             _core.sync([work])
             if _entries(target, besides=place.name) != before:
-                raise InputError(f"{target} was changed meanwhile, and stays as it is")
+                raise _changed(target)
             if place.parent == target:
                 _put_into(target, work, before or {}, place)
             else:
-                _put_in_place(target, work, place)
+                _put_in_place(target, work, place, filled=bool(before))
                 sync(target.parent)
-            shutil.rmtree(place, ignore_errors=True)
             undone.pop_all()
         except StoreError:
             raise
@@ -170,16 +188,14 @@ def into(folder: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as undone:
         try:
             _make(folder, folder, undone)
-            place = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
-            undone.callback(shutil.rmtree, place, ignore_errors=True)
-            yield place
-            made = sorted(place.iterdir())
-            for work in made:
-                _refuse_folders(folder / work.name)
-            _core.sync([place])
-            for work in made:
-                work.replace(folder / work.name)
-            place.rmdir()
+            with scratch(folder, _NEW) as place:
+                yield place
+                made = sorted(place.iterdir())
+                for work in made:
+                    _refuse_folders(folder / work.name)
+                _core.sync([place])
+                for work in made:
+                    work.replace(folder / work.name)
             undone.pop_all()
             sync(folder)
         except StoreError:
@@ -188,25 +204,64 @@ def into(folder: Path) -> Iterator[Path]:
             raise _refused(folder, error) from error
 
 
-def _place_for(target: Path) -> Path:
-    """A new folder beside `target`, or in it where that cannot be renamed."""
-    prefix = f".{target.name}-"
+@contextlib.contextmanager
+def scratch(folder: Path, name: str) -> Iterator[Path]:
+    """An empty folder in `folder`, which only this user can read, to make in it what is called
+    `name`; gone afterwards.
+
+    If this process is killed, the next one that makes `name` there removes it.
+    """
+    with contextlib.ExitStack() as held:
+        _sweep([folder / name])
+        yield _place(folder / name, held) / _NEW
+
+
+def _place_for(target: Path, held: contextlib.ExitStack) -> Path:
+    """As `_place`, or in `target` where that cannot be renamed."""
+    within = target / target.name
     if target.is_dir() and (target.is_mount() or Path.cwd().is_relative_to(target)):
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=target))
+        return _place(within, held)
     try:
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        return _place(target, held)
     except OSError as error:
         if error.errno not in _NOT_BESIDE or not target.is_dir():
             raise
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=target))
+        return _place(within, held)
 
 
-def _put_in_place(target: Path, work: Path, place: Path) -> None:
-    """Renames the folder `work` to `target`; what was there goes into `place`."""
+def _place(path: Path, held: contextlib.ExitStack) -> Path:
+    """A new folder beside `path`, which only this user can read, with a folder `_NEW` and a lock.
+
+    `held` lets the lock go and removes all of it.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        place = _unused(path)
+        place.mkdir(0o700)
+        held.callback(shutil.rmtree, place, ignore_errors=True)
+        # Somebody may take it for one that was left behind, before it has the lock.
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(place / _LOCK, flags, 0o600)
+            held.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if os.fstat(handle).st_nlink:
+                break
+    (place / _NEW).mkdir()
+    return place
+
+
+def _put_in_place(target: Path, work: Path, place: Path, *, filled: bool) -> None:
+    """Renames the folder `work` to `target`; what was there, if it was `filled`, goes into `place`.
+
+    Raises `InputError` if it was not, and is now.
+    """
     try:
         work.rename(target)  # over an empty folder too
         return
     except OSError as error:
+        taken = error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+        if taken and not filled:
+            raise _changed(target) from None
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
     try:
@@ -214,7 +269,7 @@ def _put_in_place(target: Path, work: Path, place: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_SUCH_RENAME:
             raise
-        old = place / "old"
+        old = place / _OLD
         target.rename(old)
         try:
             work.rename(target)
@@ -225,7 +280,7 @@ def _put_in_place(target: Path, work: Path, place: Path) -> None:
 
 def _put_into(target: Path, work: Path, before: Iterable[str], place: Path) -> None:
     """Moves what is in `work` into `target`; what was there goes into `place`."""
-    old = place / ".old"
+    old = place / _OLD
     old.mkdir()
     moved: list[tuple[Path, Path]] = []
     ways = [(target / name, old / name) for name in before]
@@ -239,6 +294,10 @@ def _put_into(target: Path, work: Path, before: Iterable[str], place: Path) -> N
             to.rename(source)
         raise
     sync(target)
+
+
+def _changed(target: Path) -> InputError:
+    return InputError(f"{target} was changed meanwhile, and stays as it is")
 
 
 def _entries(folder: Path, besides: str = "") -> dict[str, tuple[int, int, int]] | None:
@@ -321,11 +380,24 @@ def _sweep(paths: Iterable[Path]) -> None:
 
 
 def _remove_unlocked(path: Path) -> None:
-    """Removes the file at `path`, unless somebody holds its lock or it is no file."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with contextlib.suppress(OSError), os.fdopen(os.open(path, flags), "rb") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)
+    """Removes the file or the folder of `_place` at `path`, unless somebody holds its lock."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with contextlib.suppress(OSError):
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
+            return
+        _remove(path)  # It has no lock if whoever made it was killed before.
+        with os.fdopen(os.open(path / _LOCK, os.O_RDWR | flags), "rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # What was to be replaced is nowhere else, as long as what replaces it is here.
+            if not all(map(_is_filled, (path / _OLD, path / _NEW))):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_filled(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def _moved_aside(path: Path, returning: contextlib.ExitStack) -> list[Path]:

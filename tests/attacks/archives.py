@@ -53,6 +53,20 @@ TYPES = {
 """Members that are neither a folder nor a plain file."""
 
 
+FIELDS = {
+    "path": [f"store/{'a/' * 3000}a", f"store/{'a/' * 100_000}a", "store/plans/a\0b", "a" * 5000],
+    "size": ["-1", "-512", f"-{1 << 70}"],
+    "GNU.sparse.map": ["x,y", "0", "0,-5", f"0,{1 << 62}", ","],
+    "GNU.sparse.size": ["zz", "1e9", "nan", "-1"],
+    "GNU.sparse.realsize": ["zz", "inf", ""],
+    "mtime": ["1e300", "-1e300", "inf", "nan", str(1 << 80)],
+}
+"""Fields of extended headers, and what no archive of a store has in them."""
+
+HARMLESS = {f"mtime={value}" for value in FIELDS["mtime"]}
+"""Times are of no account."""
+
+
 class Archives:
     """Whole archives of a store, and what is made of them."""
 
@@ -86,7 +100,8 @@ class Archives:
             else:
                 tar, said = self.forged(chance, ending)
                 archive.write_bytes(compressed(tar, ending))
-            failed = self.brought(archive, Store(target), harmful=number % 4 >= 2)
+            harmful = number % 4 >= 2 and said not in HARMLESS
+            failed = self.brought(archive, Store(target), harmful=harmful)
             elsewhere = [name for name, _ in set(self.around()) ^ set(before)]
             if elsewhere or self.victim.read_text() != "mine":
                 failed = f"{failed or 'refused'}; written elsewhere: {elsewhere}"
@@ -129,8 +144,11 @@ class Archives:
         """A tar of the store with a member more that is to do harm, before or behind it; and what
         that is."""
         content = io.BytesIO()
-        with tarfile.open(fileobj=content, mode="w", format=chance.choice([0, 1, 2])) as tar:
-            harmful = self.member(chance, ending)
+        form = chance.choice([0, 1, 2])
+        harmful = self.member(chance, ending)
+        if harmful[0].pax_headers:
+            form = tarfile.PAX_FORMAT
+        with tarfile.open(fileobj=content, mode="w", format=form) as tar:
             first = chance.random() < 0.5
             if first:
                 tar.addfile(*harmful)
@@ -138,14 +156,26 @@ class Archives:
             if not first:
                 tar.addfile(*harmful)
         info = harmful[0]
+        if info.pax_headers:
+            ((field, value),) = info.pax_headers.items()
+            return content.getvalue(), f"{field}={value[:40]}"
         return content.getvalue(), f"{info.name} of type {info.type!r} to {info.linkname!r}"
 
     def member(
         self, chance: random.Random, ending: str
     ) -> tuple[tarfile.TarInfo, io.BytesIO | None]:
-        """One that is to do harm: at a place elsewhere, of a type that is no file, or large."""
+        """One that is to do harm: at a place elsewhere, of a type that is no file, large, or with
+        a field that is forged."""
         inside = [f"store/{f.relative_to(self.bench.whole)}" for f in files_in(self.bench.whole)]
-        drawn = chance.randrange(10)
+        drawn = chance.randrange(13)
+        if drawn >= 10:
+            name = chance.choice(inside)
+            content = (self.bench.whole / name.removeprefix("store/")).read_bytes()
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            field = chance.choice([*FIELDS])
+            info.pax_headers = {field: chance.choice(FIELDS[field])}
+            return info, io.BytesIO(content)
         if drawn == 0:
             info = tarfile.TarInfo("store/large")
             if ending == ".tar":

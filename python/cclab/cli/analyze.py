@@ -96,6 +96,8 @@ def analyze(
     if connection and not (out or formats):
         raise InputError("--connection chooses what is written: give --out DIR too")
     bounds = _Bounds(max_connections, _seconds(interval), max_decompressed)
+    if file.is_fifo():
+        note(f"waiting for a program that writes a capture into {file}")
     with _an_interrupt_ends_the_writer(file):
         if out or formats:
             capture = _written(file, out, bounds, connection, formats)

@@ -77,7 +77,7 @@ def verify(folder: Folder, json: options.Json = False) -> None:
         (state_of.foreign, "foreign: no run, or not the one that its name says"),
         (state_of.plans, "a plan that is not as it was written"),
         (state_of.derived, "not of these runs, or not as it was written"),
-        (state_of.strays, "no file, and nothing that a report has"),
+        (state_of.strays, "nothing that cclab wrote there"),
     ):
         for name in names:
             note(f"{name}: {state}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +41,9 @@ class Study:
         of_ready = None if file.exists() else ready.file_of(str(path))
         named = str(path)
         file = of_ready or file
+        if _is_named_pipe(file):
+            # Opening it would wait for a program that writes into it.
+            raise InputError(f"{shown.quoted(file)} is a pipe, and a study is a file")
         try:
             with file.open("rb") as stream:
                 raw = stream.read(_LARGEST + 1)
@@ -102,6 +107,14 @@ class Study:
         points = self.plan(set=set, backend="sim").points
         explanations = (explain(point.scenario) for point in points)
         return Explained(explanations, [point.label for point in points])
+
+
+def _is_named_pipe(file: Path) -> bool:
+    """Whether `file` is a pipe that has a name, unlike those that a shell opens (`<(...)`)."""
+    try:
+        return stat.S_ISFIFO(os.lstat(os.path.realpath(file)).st_mode)
+    except (OSError, ValueError):
+        return False  # Opening it says why.
 
 
 def _name(file: Path) -> str:

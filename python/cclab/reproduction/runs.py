@@ -12,6 +12,7 @@ from cclab.errors import InputError, StudyError
 from cclab.plan.study import Study
 from cclab.reproduction.file import NAME
 from cclab.store import Store
+from cclab.store.folder import TIMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,16 +64,13 @@ class Timed:
     def of(cls, store: Store) -> Timed:
         """What is kept beside `store`; nothing if that is nothing or damaged."""
         try:
-            return cls(**json.loads((store.path / _TIMED).read_bytes()))
+            return cls(**json.loads((store.path / TIMED).read_bytes()))
         except (OSError, ValueError, TypeError):
             return cls()
 
     def keep(self, store: Store) -> None:
         """Keeps it beside `store`. Raises `StoreError` if that cannot be written."""
-        whole.file(store.path / _TIMED, (json.dumps(asdict(self)) + "\n").encode())
-
-
-_TIMED = "timed.json"
+        whole.file(store.path / TIMED, (json.dumps(asdict(self)) + "\n").encode())
 
 
 def plan(published: Published, out: Path, *, short: bool = False) -> list[Planned]:

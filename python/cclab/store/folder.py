@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cclab import _core, shell
-from cclab.errors import DamagedPlanError, RunError, StoreError
+from cclab import _core, shell, shown
+from cclab.errors import DamagedPlanError, InputError, RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
 from cclab.plan.runs import DIGITS
@@ -41,6 +41,9 @@ PLAN = "plan.json"
 
 INDEX = "index.sqlite"
 
+TIMED = "timed.json"
+"""How long the runs of a reproduction took."""
+
 ENDING = ".zip"
 """What the name of a run's file has behind the run's id."""
 
@@ -51,7 +54,15 @@ _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(cclab-plan/\d+)"')
 
 
 def folder_called(name: str) -> Path:
-    """The store called `name` in `RESULTS`: a name is UTF-8 on the disk, whatever the locale."""
+    """The store called `name` in `RESULTS`: a name is UTF-8 on the disk, whatever the locale.
+
+    Raises `InputError` for a name that leads elsewhere.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise InputError(
+            f"{shown.quoted(name)} is no name of a folder in {RESULTS}: name one with --out, or "
+            "give the study another name"
+        )
     return RESULTS / os.fsdecode(name.encode())
 
 
@@ -130,7 +141,7 @@ class Store:
 
         Raises `StoreError` if the folder cannot be read: what is in it is not known then.
         """
-        return set(_names(self.runs))
+        return set(names_in(self.runs))
 
     def ids(self) -> set[str]:
         """The ids of the runs that have a file, sound or not: one look at the folder.
@@ -247,7 +258,7 @@ class Store:
 
     def plan_names(self) -> list[str]:
         """The names of the plans run here. Raises `StoreError` as `plan_files` does."""
-        return [name for name in _names(self.plans) if name.endswith(".json")]
+        return [name for name in names_in(self.plans) if name.endswith(".json")]
 
     def plan_in(self, file: Path) -> Plan:
         """The plan in `file`, one of those of this folder. Raises as `plan_text` does."""
@@ -422,7 +433,11 @@ class Store:
         return list(zip(runs, states, strict=True))
 
 
-def _names(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
+    """Every name in `folder`, sorted; none if it is not there.
+
+    Raises `StoreError` if it cannot be read: what is in it is not known then.
+    """
     try:
         return disk.names(folder)
     except OSError as error:

@@ -11,7 +11,7 @@ from cclab import shell, whole
 from cclab.errors import StoreError
 from cclab.plan import companions
 from cclab.store import disk
-from cclab.store.folder import ENDING
+from cclab.store.folder import ENDING, names_in
 from cclab.store.planned import unsettled
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
             needed |= stays
             staying.append(plan)
     started = {plan.first.to_json() for plan in staying if plan.until is not None}
-    captured = set(_names(store.captures))
+    captured = set(names_in(store.captures))
     if started and (store.ids() | captured) - needed:
         for plan in unsettled(store):
             if plan.first.to_json() in started:
                 needed |= needed_by(plan) - other(plan)
     rubbish.runs = sorted(store.ids() - needed)
     rubbish.strays = sorted(n for n in store.names() if not n.endswith(ENDING))
-    rubbish.aside = _names(store.aside)
+    rubbish.aside = names_in(store.aside)
     # A run that is needed is done again, and its captures may be what is left of it.
     rubbish.captures = sorted(captured - store.ids() - needed)
     going = [
@@ -174,13 +174,6 @@ def _check_alone(store: Store, corner: Path) -> None:
 
 def _folders(folder: Path) -> Iterator[Path]:
     return (entry for entry in sorted(folder.iterdir()) if entry.is_dir())
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return disk.names(folder)
-    except OSError as error:
-        raise StoreError(f"cannot read {folder}: {disk.reason(error)}") from error
 
 
 def _size(path: Path) -> int:

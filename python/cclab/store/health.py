@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from cclab import _core, shell
 from cclab.errors import RunError, StoreError
 from cclab.store import made
-from cclab.store.folder import ENDING, INDEX, PLAN
+from cclab.store.folder import ENDING, INDEX, PLAN, names_in
 from cclab.store.gc import needed_by
 from cclab.store.index import Index
 from cclab.store.index.file import runs_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
     from pathlib import Path
 
     from cclab.errors import DamagedPlanError
@@ -42,7 +42,8 @@ class Health:
     """The index, if it is not of these runs, and files of the report that are not as they were
     written; they can be made again."""
     strays: list[str] = field(default_factory=list)
-    """What is in the folder of the report and is no file that can be read."""
+    """What is in the folder of the report and is no file that can be read, and what is among the
+    captures and of no run."""
     remedies: list[str] = field(default_factory=list)
     """What makes the folder whole again, in the order in which it is to be done."""
 
@@ -96,7 +97,10 @@ def examine(store: Store) -> Health:
     index = Index(store).differing(digests)
     report = made.differing(store.report)
     health.derived = [*index, *(f"{store.report.name}/{name}" for name in report)]
-    health.strays = [f"{store.report.name}/{name}" for name in made.strays(store.report)]
+    health.strays = [
+        *(f"{store.report.name}/{name}" for name in made.strays(store.report)),
+        *(f"{store.captures.name}/{name}" for name in _of_no_run(store, digests.keys())),
+    ]
     health.remedies = list(_remedies(store, health, plans, damaged))
     return health
 
@@ -118,6 +122,19 @@ def _is_as_written(trace: Trace, capture: Path) -> bool:
         return trace.is_as_written(capture.name)
     except RunError:
         return False
+
+
+def _of_no_run(store: Store, sound: Set[str]) -> Iterator[str]:
+    """What is among the captures and no run lists. Of runs that are not `sound` nobody knows."""
+    if not store.captures.is_dir():
+        return
+    for run in names_in(store.captures):
+        place = store.captures / run
+        if not place.is_dir():
+            yield run
+        elif run in sound:
+            listed = store.trace(run).listed_captures()
+            yield from (f"{run}/{name}" for name in names_in(place) if name not in listed)
 
 
 def _gone(
@@ -158,7 +175,9 @@ def _remedies(
             command = shell.command("cclab", "store", "gc", store.path)
             yield f"{command} removes {_count(bad, 'file')} that no plan needs"
     for name in health.strays:
-        yield f"{shell.command('rm', store.path / name)} removes what is no file of the report"
+        place = store.path / name
+        words = ("rm", "-r") if place.is_dir() and not place.is_symlink() else ("rm",)
+        yield f"{shell.command(*words, place)} removes what cclab did not write there"
     if any(name == INDEX for name in health.derived):
         yield f"{shell.command('cclab', 'store', 'gc', store.path)} makes the index again"
     if any(name != INDEX for name in health.derived):

@@ -78,19 +78,16 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
     target = Path(os.path.realpath(target))
     try:
         if os.path.lexists(target) and (archive or not target.is_dir() or any(target.iterdir())):
-            raise InputError(f"{target} is there already")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as place:
-            folder = Path(place) / target.name.split(".tar")[0]
-            done = _copied(store, set(runs), Store(folder))
-            shutil.rmtree(folder / "tmp")
-            work = folder
-            if archive:
-                work = Path(place) / f"{target.name}.work"
-                _pack(folder, work, target)
-            whole.sync(work)
-            work.replace(target)
-            whole.sync(target.parent)
+            _refuse(target)
+        if archive:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with whole.scratch(target.parent, target.name) as place:
+                done = _copied(store, set(runs), Store(place / "store"))
+                _pack(place / "store", place / target.name, target)
+                whole.name(place / target.name, target)
+        else:
+            with whole.folder(target, _refuse) as folder:
+                done = _copied(store, set(runs), Store(folder))
     except OSError as error:
         if isinstance(error, StoreError) and not error.while_writing:
             raise
@@ -99,6 +96,10 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
         why = disk.reason(cause) if isinstance(cause, OSError) else str(error)
         raise StoreError(f"cannot write {target}: {why}; nothing is left of it") from cause
     return done
+
+
+def _refuse(target: Path) -> None:
+    raise InputError(f"{target} is there already")
 
 
 def bring(source: Path, store: Store, max_decompressed: int | None = None) -> Moved:
@@ -127,7 +128,9 @@ def _copied(store: Store, runs: set[str], target: Store) -> Moved:
     if not plans:
         raise InputError("no plan of the store asks for any of these runs")
     needed = runs.union(*(needed_by(plan) for plan, _ in plans))
-    return _merged(store, needed & store.ids(), plans, target)
+    done = _merged(store, needed & store.ids(), plans, target)
+    shutil.rmtree(target.path / "tmp")
+    return done
 
 
 def _is_passing(store: Store, plan: Plan) -> bool:
@@ -205,7 +208,12 @@ def _part(plan: Plan, runs: set[str]) -> Plan | None:
 
 
 def _pack(folder: Path, work: Path, archive: Path) -> None:
-    """Writes `folder` to `work`, as `archive` is named; the bytes depend on what is in it alone."""
+    """Writes `folder` to `work`, as `archive` is named; the bytes depend on that and on what is in
+    it."""
+    [ending] = [ending for ending in ARCHIVES if archive.name.endswith(ending)]
+    top = archive.name.removesuffix(ending)
+    if top in ("", ".", ".."):
+        top = "store"  # The others lead elsewhere.
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.mtime = member.uid = member.gid = 0
@@ -219,8 +227,8 @@ def _pack(folder: Path, work: Path, archive: Path) -> None:
         tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in [folder, *sorted(folder.rglob("*"))]:
-            name = str(path.relative_to(folder.parent))
-            tar.add(path, name, recursive=False, filter=plain)
+            name = Path(top) / path.relative_to(folder)
+            tar.add(path, str(name), recursive=False, filter=plain)
 
 
 @contextlib.contextmanager
@@ -243,51 +251,29 @@ def _opened(source: Path, most: int | None) -> Iterator[Store]:
             raise InputError(f"{source}: no such folder or archive")
         yield Store(source)
         return
-    with tempfile.TemporaryDirectory(prefix="cclab-") as place:
+    with whole.scratch(Path(tempfile.gettempdir()), "cclab-import") as place:
         if source.exists() and not source.is_file():
             raise InputError(f"{source} is no plain file, as an archive is")
         try:
-            with (
-                source.open("rb") as raw,
-                _decompressing(raw, source) as stream,
-                tarfile.open(
-                    fileobj=expansion.Bounded(stream, raw, most),  # type: ignore[call-overload] # it is only read
-                    mode="r|",
-                ) as tar,
-            ):
-                tar.extractall(place, filter=expansion.plain_alone)
-                _read_to_the_end(tar)
+            with source.open("rb") as raw, _decompressing(raw, source) as stream:
+                expansion.unpack(expansion.Bounded(stream, raw, most), place)
         except FileNotFoundError:
             raise InputError(f"{source}: no such file") from None
-        except expansion.ExpandedError:
-            raise InputError(
-                f"{source} becomes more than an archive may, by default "
-                f"{expansion.TIMES} times its size and at least {expansion.FREE >> 20} MiB; "
-                "--max-decompressed SIZE allows more"
-            ) from None
+        except expansion.ExpandedError as error:
+            raise InputError(f"{source} {error}; --max-decompressed SIZE allows more") from None
         except (OSError, tarfile.TarError, EOFError) as error:
             raise InputError(
                 f"{source} is damaged, or no archive of a results folder: {error}"
             ) from error
-        folders = [entry for entry in Path(place).iterdir() if entry.is_dir()]
+        except (ValueError, OverflowError, RecursionError) as error:
+            # What the library says of a number that is none helps nobody.
+            raise InputError(
+                f"{source} is damaged, or no archive of a results folder: a header in it is damaged"
+            ) from error
+        folders = [entry for entry in place.iterdir() if entry.is_dir()]
         if len(folders) != 1:
             raise InputError(f"{source} is not an archive of a results folder")
         yield Store(folders[0])
-
-
-def _read_to_the_end(tar: tarfile.TarFile) -> None:
-    """Reads what is behind the members: checksums stand there, and what a torn header hides.
-
-    Raises `tarfile.ReadError` if it is not the end that an archive has.
-    """
-    assert tar.fileobj is not None
-    length = 0
-    while chunk := tar.fileobj.read(tarfile.RECORDSIZE):
-        length += len(chunk)
-        if any(chunk):
-            raise tarfile.ReadError("a header in it is damaged")
-    if length < tarfile.BLOCKSIZE:  # of two empty blocks, the first has been read
-        raise tarfile.ReadError("it is cut off")
 
 
 @contextlib.contextmanager
