@@ -32,3 +32,10 @@ def test_cclab_holds(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_GUESTS)
 def test_cclab_holds_with_guests(name: str) -> None:
     assert_held(name)
+
+
+def test_one_try_alone_is_no_other_when_it_misses() -> None:
+    programme = Programme(["misses"], Order(SEED, first=7, last=7), worker="attacks.rehearsal")
+    programme.run()
+    report = programme.reports["misses"]
+    assert (report.tries, report.missed, report.told()) == (0, 1, [])

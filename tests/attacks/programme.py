@@ -37,6 +37,8 @@ class Order:
     """How many; as many as there are, or as there is time for, if negative."""
     first: int = 0
     """The number of the first."""
+    last: int | None = None
+    """No number above it is tried; any is if None."""
 
 
 @dataclass
@@ -70,12 +72,20 @@ class Programme:
     """Attacks of some kinds, and what came of them so far."""
 
     def __init__(
-        self, kinds: Sequence[str], order: Order, *, jobs: int = 1, folder: Path | None = None
+        self,
+        kinds: Sequence[str],
+        order: Order,
+        *,
+        jobs: int = 1,
+        folder: Path | None = None,
+        worker: str = "attacks.worker",
     ) -> None:
-        """`folder` is where the benches stand and stay; one that is removed if None."""
+        """`folder` is where the benches stand and stay; one that is removed if None. `worker` is
+        the module that makes the tries of a kind."""
         self.order = order
         self.reports = {name: Report(name, order.seed) for name in kinds}
         self._jobs = jobs
+        self._worker = worker
         self._folder = folder
         self._children: set[subprocess.Popen[str]] = set()
         self._stopped = threading.Event()
@@ -164,6 +174,8 @@ class Programme:
             if last < 0:
                 break
             number, left = last + 1, left - (report.tries - before)
+            if self.order.last is not None and number > self.order.last:
+                break
         report.wall_s = time.monotonic() - began
         told = f"{report.tries} tries, {len(report.failures)} failures, {report.wall_s:.0f} s"
         print(f"{report.kind}: {told}", file=sys.stderr, flush=True)
@@ -177,7 +189,7 @@ class Programme:
         number, through = -1, False
         errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed below, with the child
         child = subprocess.Popen(
-            [sys.executable, "-m", "attacks.worker", report.kind, json.dumps(order), str(place)],
+            [sys.executable, "-m", self._worker, report.kind, json.dumps(order), str(place)],
             cwd=TESTS,
             env={**os.environ, "TMPDIR": str(place)},
             stdin=subprocess.DEVNULL,

@@ -80,6 +80,8 @@ def work(name: str, order: dict[str, Any], folder: Path, tell: Any) -> None:
                     break
             except Through:
                 break
+            if number == order["last"]:
+                break
             number += 1
     tell({"through": True, "processor_s": processor_s()})
 

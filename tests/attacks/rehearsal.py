@@ -1,0 +1,36 @@
+"""Kinds that try the programme of attacks itself: those of `test_attack.py`, and no others.
+
+    python -m attacks.rehearsal KIND ORDER FOLDER
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from attacks import worker
+from attacks.kind import Kind, Missed
+from attacks.kinds import KINDS
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from attacks.kind import Strike
+
+
+@contextlib.contextmanager
+def _missing(place: Path) -> Iterator[Strike]:
+    def strike(number: int, chance: random.Random) -> str | None:
+        raise Missed(f"there is nothing at {number}")
+
+    yield strike
+
+
+REHEARSED = {"misses": Kind("each try misses", _missing, None)}
+
+
+if __name__ == "__main__":
+    KINDS.update(REHEARSED)
+    worker.main()
