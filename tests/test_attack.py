@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from attacks.kinds import KINDS
 from attacks.programme import Order, Programme
+from attacks.rehearsal import REHEARSED
+from guests import processes_in
+from waiting import await_that
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SEED = 1
 
@@ -34,8 +42,23 @@ def test_cclab_holds_with_guests(name: str) -> None:
     assert_held(name)
 
 
-def test_one_try_alone_is_no_other_when_it_misses() -> None:
+def test_one_try_alone_is_no_other_when_it_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "misses", REHEARSED["misses"])
     programme = Programme(["misses"], Order(SEED, first=7, last=7), worker="attacks.rehearsal")
     programme.run()
     report = programme.reports["misses"]
     assert (report.tries, report.missed, report.told()) == (0, 1, [])
+
+
+def test_a_try_that_waits_for_ever_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes none of the processor's time."""
+    monkeypatch.setitem(KINDS, "hangs", REHEARSED["hangs"])
+    order, folder = Order(SEED, tries=2), tmp_path / "benches"
+    programme = Programme(["hangs"], order, folder=folder, worker="attacks.rehearsal")
+    programme.run()
+    report = programme.reports["hangs"]
+    assert sorted(report.failures) == [0, 1]
+    assert all("it hangs" in why for why in report.failures.values())
+    await_that(lambda: not processes_in(folder), "the end of what the tries started")

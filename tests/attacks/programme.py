@@ -17,12 +17,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attacks.kinds import KINDS
+from attacks.listening import Silent, end, told_by
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TESTS = Path(__file__).resolve().parent.parent
 ENDING_S = 20.0
 """How long a process that is asked to end may clean up."""
+BENCH_S = 1800.0
+"""Longer than a bench takes by far on a busy machine: one that takes so long hangs."""
 FATAL = 5
 """So many tries that end their process, and a kind is given up."""
 
@@ -53,6 +58,15 @@ class Report:
     wall_s: float = 0.0
     failures: dict[int, str] = field(default_factory=dict)
     """By number; -1 is the bench."""
+
+    def take(self, told: dict[str, Any]) -> None:
+        """Counts what the process of the kind tells of a try."""
+        if "missed" in told:
+            self.missed += 1
+        elif "failed" in told:
+            self.tries += 1
+            if told["failed"] is not None:
+                self.failures[told["number"]] = told["failed"]
 
     def repeat(self, number: int) -> str:
         """The command that makes the try again."""
@@ -87,7 +101,7 @@ class Programme:
         self._jobs = jobs
         self._worker = worker
         self._folder = folder
-        self._children: set[subprocess.Popen[str]] = set()
+        self._children: set[subprocess.Popen[bytes]] = set()
         self._stopped = threading.Event()
         self._began = time.monotonic()
         self._left = list(kinds)
@@ -195,38 +209,40 @@ class Programme:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
-            # An interrupt from the terminal is the programme's alone.
+            # An interrupt from the terminal is the programme's alone; what a try leaves is ended.
             start_new_session=True,
         )
         self._children.add(child)
         if self._stopped.is_set():
             child.send_signal(signal.SIGINT)
-        assert child.stdout is not None
+        silent, patience_s = "", KINDS[report.kind].wall_s
         spent, last_told = 0.0, time.monotonic()
         with child, errors:
-            for line in child.stdout:
-                told = json.loads(line)
-                spent = told.get("processor_s", spent)
-                number = told.get("began", number)
-                through = through or "through" in told
-                if "missed" in told:
-                    report.missed += 1
-                elif "failed" in told:
-                    report.tries += 1
-                    if told["failed"] is not None:
-                        report.failures[told["number"]] = told["failed"]
-                if time.monotonic() - last_told > 10:
-                    last_told = time.monotonic()
-                    failures = f"{len(report.failures)} failures"
-                    print(f"{report.kind}: {report.tries} tries, {failures} ...", file=sys.stderr)
-            code = child.wait()
+            try:
+                for told in told_by(child, BENCH_S, patience_s):
+                    spent = told.get("processor_s", spent)
+                    number = told.get("began", number)
+                    through = through or "through" in told
+                    report.take(told)
+                    if time.monotonic() - last_told > 10:
+                        last_told = time.monotonic()
+                        failures = f"{len(report.failures)} failures"
+                        print(
+                            f"{report.kind}: {report.tries} tries, {failures} ...", file=sys.stderr
+                        )
+                code = child.wait(patience_s)
+            except (Silent, subprocess.TimeoutExpired) as error:
+                silent = f"{error}: it hangs\n"
+                end(child)
+                code = child.wait()
             self._children.discard(child)
             report.processor_s += spent
             if not through and not self._stopped.is_set():
+                end(child)
                 errors.seek(0)
                 report.tries += number >= 0
-                report.failures[number] = f"{_ending(code)}\n{errors.read()[-4000:]}"
+                why = silent or f"{_ending(code)}\n"
+                report.failures[number] = f"{why}{errors.read()[-4000:]}"
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
         return through, number
@@ -239,8 +255,7 @@ class Programme:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(ENDING_S)
                 continue
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
+            end(child)
 
 
 def _ending(code: int) -> str:

@@ -1,11 +1,12 @@
 """Kinds that try the programme of attacks itself: those of `test_attack.py`, and no others.
 
-    python -m attacks.rehearsal KIND ORDER FOLDER
+python -m attacks.rehearsal KIND ORDER FOLDER
 """
 
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from typing import TYPE_CHECKING
 
 from attacks import worker
@@ -28,7 +29,19 @@ def _missing(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-REHEARSED = {"misses": Kind("each try misses", _missing, None)}
+@contextlib.contextmanager
+def _hanging(place: Path) -> Iterator[Strike]:
+    def strike(number: int, chance: random.Random) -> str | None:
+        subprocess.run(["sleep", "infinity"], cwd=place, check=False)
+        return None
+
+    yield strike
+
+
+REHEARSED = {
+    "misses": Kind("each try misses", _missing, None),
+    "hangs": Kind("each try waits for a process that waits for ever", _hanging, None, wall_s=5.0),
+}
 
 
 if __name__ == "__main__":
