@@ -7,11 +7,11 @@ import json
 import os
 import select
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
 AT_ONCE = 1 << 16
