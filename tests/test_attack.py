@@ -62,3 +62,15 @@ def test_a_try_that_waits_for_ever_is_ended_with_what_it_started(
     assert sorted(report.failures) == [0, 1]
     assert all("it hangs" in why for why in report.failures.values())
     await_that(lambda: not processes_in(folder), "the end of what the tries started")
+
+
+def test_a_kind_makes_its_least_number_of_tries_however_long_they_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second has room for ten."""
+    monkeypatch.setitem(KINDS, "is slow", REHEARSED["is slow"])
+    programme = Programme(["is slow"], Order(SEED, seconds=1.0), worker="attacks.rehearsal")
+    programme.run()
+    report = programme.reports["is slow"]
+    assert report.tries >= 20
+    assert report.told() == []

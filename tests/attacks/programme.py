@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).resolve().parent.parent
 ENDING_S = 20.0
 """How long a process that is asked to end may clean up."""
+HOUR_S = 3600.0
 BENCH_S = 1800.0
 """Longer than a bench takes by far on a busy machine: one that takes so long hangs."""
 FATAL = 5
@@ -40,6 +42,8 @@ class Order:
     seconds: float = float("inf")
     tries: int = -1
     """How many; as many as there are, or as there is time for, if negative."""
+    least: int = 1
+    """At least how many, however little time there is."""
     first: int = 0
     """The number of the first."""
     last: int | None = None
@@ -175,12 +179,17 @@ class Programme:
         """Makes the tries of one kind; goes on after one that ends the process."""
         began = time.monotonic()
         number, left, fatal = self.order.first, self.order.tries, 0
+        hours = self.order.seconds / HOUR_S if math.isfinite(self.order.seconds) else 0.0
+        least = max(self.order.least, round(hours * KINDS[report.kind].hourly))
         while left != 0 and not self._stopped.is_set() and fatal < FATAL:
             remaining = seconds - (time.monotonic() - began)
-            if remaining <= 0:
-                break
             before = report.tries
-            order = asdict(self.order) | {"first": number, "tries": left, "seconds": remaining}
+            if remaining <= 0 and before >= least:
+                break
+            order = asdict(self.order) | {
+                **{"first": number, "tries": left, "seconds": remaining},
+                "least": least - before,
+            }
             through, last = self._worked(report, order)
             if through or self._stopped.is_set():
                 break

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 from attacks import worker
@@ -38,9 +39,19 @@ def _hanging(place: Path) -> Iterator[Strike]:
     yield strike
 
 
+@contextlib.contextmanager
+def _slow(place: Path) -> Iterator[Strike]:
+    def strike(number: int, chance: random.Random) -> str | None:
+        time.sleep(0.1)
+        return None
+
+    yield strike
+
+
 REHEARSED = {
     "misses": Kind("each try misses", _missing, None),
     "hangs": Kind("each try waits for a process that waits for ever", _hanging, None, wall_s=5.0),
+    "is slow": Kind("each try takes a tenth of a second", _slow, None, hourly=3600 * 20),
 }
 
 

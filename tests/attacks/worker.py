@@ -60,16 +60,17 @@ def work(name: str, order: dict[str, Any], folder: Path, tell: Any) -> None:
     """Makes tries of the kind from `order["first"]` on until they are enough."""
     kind, seed, number = KINDS[name], order["seed"], order["first"]
     until = time.monotonic() + order["seconds"]
-    missed_in_a_row = 0
+    made = missed_in_a_row = 0
     with kind.bench(folder) as strike:
         tell({"ready": True, "processor_s": processor_s()})
         left = order["tries"]
-        # One at least, however long the bench took.
-        while left != 0 and (number == order["first"] or time.monotonic() < until):
+        # However long the bench took.
+        while left != 0 and (made < order["least"] or time.monotonic() < until):
             tell({"began": number})
             try:
                 failed = outcome(strike, kind, name, seed, number)
                 tell({"number": number, "failed": failed, "processor_s": processor_s()})
+                made += 1
                 left -= 1
                 missed_in_a_row = 0
             except Missed as missed:
