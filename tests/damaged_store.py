@@ -185,7 +185,7 @@ def mend(bench: Bench) -> None:
     if "growing" in bench.studies:
         before = {name: text for name, text in before.items() if name.startswith("runs")}
     elif (bench.store.path / "plan.json").read_bytes() != before["plan.json"]:
-        cclab.run(bench.studies["last"], out=bench.store.path)
+        _typed(["cclab", "run", str(bench.studies["last"]), "--out", str(bench.store.path)])
     content = bench.content()
     differing = [name for name, text in before.items() if content.get(name) != text]
     assert not differing, f"not as it was: {differing}"
