@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import cclab
 from attacks.disks import CCLAB, Turn, turns
-from attacks.kills import STUDY
 from attacks.kind import Kind, Missed
 from attacks.saying import Said, said
+from attacks.writing import STUDY
 from cclab.cli.exits import DONE, RUN_FAILED
 from conftest import files_of, kept
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from attacks.disks import CCLAB, turns
 from attacks.inside.trying import call
-from attacks.kills import STUDY
 from attacks.kind import Kind
 from attacks.saying import Said
 from attacks.stepping import stepping, steps_of
+from attacks.writing import STUDY
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from conftest import kept
 
