@@ -118,16 +118,14 @@ def memory_files() -> set[str]:
 
 
 def memory_of(processes: Iterable[int]) -> set[tuple[str, str]]:
-    """The memory of guests that these processes have mapped, by device and number of its file.
-
-    The file has no name any more; the kernel says by which it was made.
-    """
+    """The memory of guests that these processes have mapped, by device and number of its file: it
+    has no name."""
     mapped = set()
     for process in processes:
         # Those that end meanwhile, and those that are none of ours to look at.
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines():
-                if "/vm_file-" in line:
+                if "/cclab-" in line and line.endswith("(deleted)"):
                     _, _, _, device, number, _ = line.split(maxsplit=5)
                     mapped.add((device, number))
     return mapped
