@@ -84,7 +84,7 @@ class Command:
 
     def __init__(self, name: str, sources: Sources, here: Path) -> None:
         self.name, self.sources, self.here = name, sources, here
-        self.words = sources.words(name, here)
+        self.words = sources.words(WRITINGS[name], here)
         self.restore()
         began = time.monotonic()
         self.steps = [number for number, _ in steps_of(self.words, here)]
@@ -96,7 +96,7 @@ class Command:
         """Where it writes, as it is before."""
         shutil.rmtree(self.here, ignore_errors=True)
         self.here.mkdir()
-        self.sources.prepare(self.name, self.here)
+        self.sources.prepare(WRITINGS[self.name], self.here)
 
     def killed(self, chance: random.Random) -> str:
         """Kills it at a step, or at a moment: says where."""
@@ -180,4 +180,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-KILLS = Kind("a command that writes is killed at a step or a moment, and started again", _bench, 16)
+KILLS = Kind("a command that writes is killed at a step or a moment, and started again", _bench, 10)
