@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from attacks.kinds import KINDS
+from attacks.links import FORMS, TRIED_ALONE
 from attacks.programme import Order, Programme
 from attacks.rehearsal import REHEARSED
+from attacks.writing import READING
 from guests import processes_in
+from verbs import VERBS
 from waiting import await_that
 
 if TYPE_CHECKING:
@@ -74,3 +77,17 @@ def test_a_kind_makes_its_least_number_of_tries_however_long_they_take(
     report = programme.reports["is slow"]
     assert report.tries >= 20
     assert report.told() == []
+
+
+def test_links_are_planted_wherever_the_parser_has_verbs_write() -> None:
+    """An option that takes a file is told to be read, or is written to."""
+    there = {(verb.words, option) for verb in VERBS for option in verb.paths}
+    told = {
+        (verb.words, word)
+        for form in FORMS.values()
+        for verb in VERBS
+        if form.words[: len(verb.words)] == verb.words
+        for word in form.words
+        if word in verb.paths
+    }
+    assert there == told | READING | TRIED_ALONE
