@@ -160,4 +160,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-LINKS = Kind("links stand where verbs write", _bench, 28)
+LINKS = Kind("links stand where verbs write", _bench, 34)
