@@ -46,7 +46,7 @@ class Kind:
     """Longer than a try takes by far on a busy machine, and three times as long as one command of
     its may: one that takes so long hangs, and is ended."""
     memory_mib: int = 1024
-    """More memory than a try takes by far beyond what its bench took."""
+    """More memory than a try takes by far, beyond the most that its process ever had before."""
 
 
 def dice(seed: int, kind: str, number: int) -> random.Random:

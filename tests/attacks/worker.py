@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attacks.kind import Kind, Strike
 
 MISSES = 20
-"""So many misses for each try that is asked for, and the kind strikes nothing."""
+"""So many misses in a row, and the kind strikes nothing."""
 
 
 def processor_s() -> float:
