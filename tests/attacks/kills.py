@@ -180,4 +180,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-KILLS = Kind("a command that writes is killed at a step or a moment, and started again", _bench, 10)
+KILLS = Kind("a command that writes is killed at a step or a moment, and started again", _bench, 8)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Draw: TypeAlias = Callable[["Stores", int, random.Random], tuple[Bench, Damage]]
 
-REMEDIES = 11
+REMEDIES = 17
 """One of so many damages is mended as the message says."""
 REPORTS = 5
 """One of so many of these draws all figures again, which takes seconds: to mend the report, where
@@ -199,9 +199,9 @@ def _kind(says: str, draw: Draw, short: int, hourly: int = 0) -> Kind:
     return Kind(says, bench, short, hourly=hourly)
 
 
-FLIPS = _kind("a bit of a file of a store flips", _flip, 150, 2000)
-CUTS = _kind("a file of a store ends early", _cut, 60, 500)
-SWAPS = _kind("a file of a store has what another has", _swap, 30, 200)
+FLIPS = _kind("a bit of a file of a store flips", _flip, 60, 2000)
+CUTS = _kind("a file of a store ends early", _cut, 24, 500)
+SWAPS = _kind("a file of a store has what another has", _swap, 12, 200)
 NONSENSE = _kind("a file of a store holds something else", _of_each(befalling.broken), 80)
 PLACES = _kind(
     "a pipe, a folder, a link, a device stands in a file's place", _of_each(befalling.replaced), 48
