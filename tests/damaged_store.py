@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -11,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import cclab
 import damage as befalling
+from attacks.saying import said
 from cclab import report
+from cclab.cli.exits import DONE, RUN_FAILED
 from cclab.comparison.sides import side
 from cclab.errors import CaptureError, InputError, RunError, StoreError
 from cclab.plan.study import Study
 from cclab.queries import query
-from cclab.store import Store, gc, health, holdings, transfer
+from cclab.report import tables
+from cclab.store import Store, health, holdings, transfer
 from cclab.store.index import Index
 from cclab.store.trace import Trace
 from damage import files_in, restore
@@ -70,6 +74,7 @@ def bench_of(place: Path, studies: dict[str, str], only: tuple[str, ...] = ()) -
     restore(place / "whole", store.path)
     bench = Bench(place / "whole", store, files)
     bench.seen = {name: read(store) for name, read in READERS.items()}
+    bench.seen["report"] = {file.name: file.read_bytes() for file in files_in(store.report)}
     assert health.examine(store) == health.Health(sound=len(store.ids()))
     return bench
 
@@ -108,11 +113,29 @@ def _captured(store: Store) -> list[Any]:
     return [cclab.analyze(file).connections.rows() for file in captures]
 
 
+def _tables(store: Store) -> list[str]:
+    """Those that a report has beside its figures."""
+    results = cclab.load(store.path)
+    frames = (results.flows, results.bottlenecks, results.summary, results.traffic)
+    return [tables.markdown(results), *map(tables.csv, frames)]
+
+
+def reported(store: Store) -> dict[str, bytes]:
+    """The files of a report of the store, made anew beside it."""
+    target = store.path.parent / "reported"
+    try:
+        report.write(cclab.load(store.path), target)
+        return {file.name: file.read_bytes() for file in files_in(target)}
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+
+
 READERS: dict[str, Callable[[Store], Any]] = {
     "load": lambda store: cclab.load(store.path).document(),
     "query": lambda store: query(store.path).rows(),
     "ls": lambda store: holdings.holdings(store, runs=True).document(runs=True),
     "compare": lambda store: side(store.path).results.document(),
+    "tables": _tables,
     "trace": _rows,
     "analyze": _captured,
 }
@@ -124,6 +147,18 @@ def is_noticed(store: Store) -> bool:
     except StoreError:
         return True
     return not found.whole or bool(found.derived)
+
+
+def verified(store: Store, file: Path) -> str | None:
+    """What is wrong about what `store verify` says of a store whose `file` is damaged."""
+    done = said(["store", "verify", str(store.path)])
+    if faults := done.faults([DONE, RUN_FAILED]):
+        return "; ".join(faults)
+    if done.code == RUN_FAILED:
+        return None
+    # What can be made again is named, and is no damage.
+    named = f"{file.relative_to(store.path)}: not of these runs" in done.err
+    return None if named else "unnoticed"
 
 
 def is_refused_or_right(read: Callable[[Store], Any], bench: Bench, name: str) -> bool:
@@ -150,30 +185,32 @@ def mend(bench: Bench) -> None:
     if "growing" in bench.studies:
         before = {name: text for name, text in before.items() if name.startswith("runs")}
     elif (bench.store.path / "plan.json").read_bytes() != before["plan.json"]:
-        cclab.run(bench.studies["last"], out=bench.store.path)
+        _typed(["cclab", "run", str(bench.studies["last"]), "--out", str(bench.store.path)])
     content = bench.content()
     differing = [name for name, text in before.items() if content.get(name) != text]
     assert not differing, f"not as it was: {differing}"
 
 
 def _do(bench: Bench, remedy: str) -> None:
-    """What a message says that mends the store."""
-    store, out = bench.store, re.escape(str(bench.store.path))
-    if re.search(f"`cclab run {out}`", remedy):
-        cclab.run(store.path)
-    elif re.search(f"`cclab run STUDY.toml --out {out}`", remedy):
-        named = re.search("with the study (.*) as it was", remedy)
-        cclab.run(bench.studies[named[1] if named else [*bench.studies][-1]], out=store.path)
-    elif re.search(f"run its study again with `--out {out}`", remedy):
+    """What a message says that mends the store, as it says it: the command line of it."""
+    path = str(bench.store.path)
+    studies = [*bench.studies.values()]
+    if f"run its study again with `--out {path}`" in remedy:
         # The other one's plan is the last one run then.
-        for study in bench.studies.values():
-            cclab.run(study, out=store.path)
-    elif re.search(f"`cclab store gc {out}`", remedy):
-        gc.collect(store)
-        Index(store).renew()
-    elif re.search(f"`cclab report {out}`", remedy):
-        report.write(cclab.load(store.path), store.report)
-    elif (command := re.match(r"(?:.* )?`((?:cp|rm) .*?)`", remedy)) is not None:
+        for study in studies:
+            _typed(["cclab", "run", str(study), "--out", path])
+        return
+    command = re.search("`((?:cclab|cp|rm) .*?)`", remedy)
+    assert command is not None, f"a remedy that is none: {remedy}"
+    words = shlex.split(command[1])
+    if words[0] != "cclab":
         subprocess.run(command[1], shell=True, check=True)
-    else:
-        raise AssertionError(f"a remedy that is none: {remedy}")
+        return
+    named = re.search("with the study (.*) as it was", remedy)
+    study = bench.studies[named[1]] if named else studies[-1]
+    _typed([str(study) if word == "STUDY.toml" else word for word in words])
+
+
+def _typed(words: list[str]) -> None:
+    done = said(words[1:])
+    assert done.code == DONE, f"{shlex.join(words)}: {done.err}"

@@ -17,6 +17,8 @@ from conftest import files_of
 from waiting import await_that
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cclab import Results
 
 
@@ -113,6 +115,25 @@ def memory_files() -> set[str]:
     """Names of guests' memory in the folders where it may lie. It has none but for an instant."""
     folders = (Path("/dev/shm"), Path("/tmp"))
     return {str(file) for folder in folders for file in folder.glob("cclab-*/vm_file-*")}
+
+
+def memory_of(processes: Iterable[int]) -> set[tuple[str, str]]:
+    """The memory of guests that these processes have mapped, by device and number of its file: it
+    has no name."""
+    mapped = set()
+    for process in processes:
+        # Those that end meanwhile, and those that are none of ours to look at.
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines():
+                if "/cclab-" in line and line.endswith("(deleted)"):
+                    _, _, _, device, number, _ = line.split(maxsplit=5)
+                    mapped.add((device, number))
+    return mapped
+
+
+def every_process() -> list[int]:
+    """The number of each process of this machine."""
+    return [int(place.name) for place in Path("/proc").glob("[0-9]*")]
 
 
 def assert_nothing_is_left(out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_OF_FILES = r"DIR|FILE|\.toml"
+"""What the help calls a file or a folder."""
+
+
 class Verb(NamedTuple):
     """A verb, what must be given to it, and the options that take something."""
 
@@ -19,6 +24,8 @@ class Verb(NamedTuple):
     required: int
     optional: int
     options: tuple[tuple[str, int], ...]
+    paths: tuple[str, ...]
+    """Of these, those that take a file or a folder."""
 
     @property
     def goes_on(self) -> bool:
@@ -46,6 +53,7 @@ def _leaves(words: tuple[str, ...], command: Any) -> Iterator[Verb]:
         sum(p.required for p in arguments),
         sum(max(1, p.nargs) for p in arguments if not p.required),
         tuple((p.opts[-1], p.nargs) for p in options if not p.is_flag),
+        tuple(p.opts[-1] for p in options if re.search(_OF_FILES, p.metavar or "")),
     )
 
 

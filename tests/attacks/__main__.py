@@ -40,7 +40,7 @@ def _words() -> argparse.Namespace:
 
 def _order(words: argparse.Namespace) -> Order:
     if words.only is not None:
-        return Order(words.seed, tries=1, first=words.only)
+        return Order(words.seed, first=words.only, last=words.only)
     if words.tries is not None:
         return Order(words.seed, tries=words.tries)
     return Order(words.seed, seconds=60.0 if words.seconds is None else words.seconds)

@@ -110,6 +110,21 @@ class Archives:
             shutil.rmtree(target, ignore_errors=True)
             archive.unlink()
 
+    def check_control(self) -> None:
+        """What is forged is taken without its harmful member: nothing else in it is refused."""
+        target = self.place / "target"
+        for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+            content = io.BytesIO()
+            with tarfile.open(fileobj=content, mode="w", format=form) as tar:
+                tar.add(self.bench.whole, "store")
+            for ending in self.whole:
+                archive = self.place / f"try{ending}"
+                archive.write_bytes(compressed(content.getvalue(), ending))
+                assert transfer.bring(archive, Store(target)).whole
+                assert Store(target).ids() == self.bench.store.ids()
+                shutil.rmtree(target)
+                archive.unlink()
+
     def around(self) -> list[tuple[str, int]]:
         """What is there but for the target and the archive."""
         passing = ("target", "try")
@@ -216,7 +231,9 @@ def compressed(tar: bytes, ending: str) -> bytes:
 def _bench(place: Path) -> Iterator[Strike]:
     with pytest.MonkeyPatch.context() as patched:
         befalling.without_waiting_for_the_disk(patched)
-        yield Archives(place).strike
+        archives = Archives(place)
+        archives.check_control()
+        yield archives.strike
 
 
 ARCHIVES = Kind("an archive is damaged, or made to do harm, and imported", _bench, 60)

@@ -29,6 +29,7 @@ if [ -d "$place.whole" ]; then cp -a "$place.whole/." "$place" || exit 99; fi
 "$@" >"$copies/first.out" 2>"$copies/first.err"
 echo $? >"$copies/first.code"
 cp -a "$place" "$copies/first" || exit 99
+if [ "$(grep -cF " $place " /proc/self/mountinfo)" -gt 1 ]; then umount "$place" || exit 99; fi
 mount -o remount,size=500M "$place" || mount -t tmpfs -o size=500M tmpfs "$place" || exit 99
 sh "$copies/again" >"$copies/then.out" 2>"$copies/then.err"
 echo $? >"$copies/then.code"

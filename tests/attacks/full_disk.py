@@ -6,13 +6,12 @@ import contextlib
 import shutil
 from typing import TYPE_CHECKING
 
-import cclab
 from attacks.disks import CCLAB, Turn, turns
-from attacks.kills import STUDY
+from attacks.kills import difference
 from attacks.kind import Kind, Missed
 from attacks.saying import Said, said
+from attacks.writing import WRITINGS, Sources, left_in
 from cclab.cli.exits import DONE, RUN_FAILED
-from conftest import files_of, kept
 
 if TYPE_CHECKING:
     import random
@@ -21,119 +20,85 @@ if TYPE_CHECKING:
 
     from attacks.kind import Strike
 
-VERBS: dict[str, tuple[str, ...]] = {
-    "run": ("run", "STUDY", "--out", "DISK/out", "--repeat", "4"),
-    "report": ("report", "DISK/store"),
-    "analyze": ("analyze", "CAPTURE", "--out", "DISK/out", "--series", "csv", "--xplot"),
-    "export": ("store", "export", "STORE", "DISK/out"),
-    "export to an archive": ("store", "export", "STORE", "DISK/out.tar.gz"),
-    "import": ("store", "import", "STORE", "DISK/out"),
-    "query": ("query", "STORE", "--parquet", "DISK/out.parquet"),
-    "compare": ("compare", "STORE", "STORE", "--figure", "DISK/out.svg"),
-}
-"""Each verb that writes, and what it writes to a disk."""
-
-KEEPS = ("run", "import")
-"""Verbs that keep what is done: runs, each of them whole."""
-
-ON_THE_DISK = ("report",)
-"""Verbs whose results folder is on the disk already."""
+OF_ITS_RUNS = "index.sqlite"
+"""What a results folder that grows has of its runs, as far as they are there."""
 
 
 class Disk:
-    """A disk to be filled, and what each verb leaves on one with room."""
+    """A disk to be filled, and what each command leaves on one with room."""
 
     def __init__(self, place: Path) -> None:
         self.place, self.disk, self.copies = place, place / "disk", place / "copies"
-        (place / "study.toml").write_text(STUDY + '[trace]\ncapture = ["bottleneck"]\n')
-        results = cclab.run(place / "study.toml", out=place / "store")
-        self.capture = min(results.store.captures.rglob("*.pcapng"))
-        self.undisturbed: dict[str, dict[str, bytes]] = {}
+        self.sources = Sources(place / "sources")
         self.before: dict[str, dict[str, bytes]] = {}
-        self.needs_kib: dict[str, int] = {}
-        for verb in VERBS:
-            roomy = place / "roomy" / verb
-            roomy.mkdir(parents=True)
-            if verb in ON_THE_DISK:
-                shutil.copytree(place / "store", roomy / "store")
-            self.before[verb] = files_of(roomy)
-            done = said(self.words(verb, roomy))
-            assert done.code == DONE, f"{verb}: {done.err}"
-            self.undisturbed[verb] = held(verb, roomy)
-            sizes = [(len(text) + 4095) // 4096 * 4 for text in self.undisturbed[verb].values()]
-            self.needs_kib[verb] = sum(sizes)
+        self.undisturbed: dict[str, dict[str, bytes]] = {}
 
-    def words(self, verb: str, disk: Path) -> list[str]:
-        """The command line of the verb, as it writes to `disk`."""
-        given = {
-            "STUDY": self.place / "study.toml",
-            "STORE": self.place / "store",
-            "CAPTURE": self.capture,
-            "DISK": disk,
-        }
-        words = [*VERBS[verb]]
-        for name, path in given.items():
-            words = [word.replace(name, str(path), 1) for word in words]
-        return words
+    def prepare(self, name: str) -> None:
+        """What the command leaves undisturbed is known from now on."""
+        roomy = self.place / "roomy" / name
+        roomy.mkdir(parents=True)
+        self.sources.prepare(WRITINGS[name], roomy)
+        self.before[name] = left_in(roomy)
+        done = said(self.sources.words(WRITINGS[name], roomy))
+        assert done.code == DONE, f"{name}: {done.err}"
+        self.undisturbed[name] = left_in(roomy)
 
-    def turns(self, verb: str, kib: int) -> tuple[Turn, Turn]:
-        """What comes of the verb on a disk of so many KiB beyond what is there, and then."""
-        for folder in (self.copies, self.place / "disk.whole"):
+    def turns(self, name: str, kib: int) -> tuple[Turn, Turn]:
+        """What comes of the command on a disk of so many KiB beyond what is there, and then."""
+        whole = self.place / "disk.whole"
+        for folder in (self.copies, whole):
             shutil.rmtree(folder, ignore_errors=True)
-        self.copies.mkdir()
-        if verb in ON_THE_DISK:
-            shutil.copytree(self.place / "store", self.place / "disk.whole" / "store")
-            kib += 4 + sum(
-                (file.lstat().st_size + 4095) // 4096 * 4 for file in self.place.glob("store/**/*")
-            )
-        command = [*CCLAB, *self.words(verb, self.disk)]
+            folder.mkdir()
+        self.sources.prepare(WRITINGS[name], whole)
+        if self.before[name]:
+            kib += 4 + kib_of(self.before[name])
+        command = [*CCLAB, *self.sources.words(WRITINGS[name], self.disk)]
         return turns(kib, self.disk, self.copies, command, command)
 
+    def half(self, name: str, left: dict[str, bytes]) -> list[str]:
+        """What the command left that is neither what it leaves nor what was there."""
+        before, whole = self.before[name], self.undisturbed[name]
+        if WRITINGS[name].grows:
+            return [
+                file
+                for file, content in left.items()
+                if content not in (before.get(file), whole.get(file))
+                and not file.endswith(OF_ITS_RUNS)
+            ]
+        return sorted(f for f in left.keys() | before if left.get(f) != before.get(f))
 
-def held(verb: str, disk: Path) -> dict[str, bytes]:
-    """What the verb has made of the disk."""
-    return kept(disk / "out") if verb in KEEPS else files_of(disk)
 
-
-def half(verb: str, left: Path, whole: dict[str, bytes], before: dict[str, bytes]) -> list[str]:
-    """What a verb left that is neither what it leaves nor nothing."""
-    there = files_of(left)
-    if verb in KEEPS:
-        return [
-            name
-            for name, content in there.items()
-            if "/runs/" in name and content != whole.get(name.removeprefix("out/"))
-        ]
-    return [name for name in there if name not in before]
+def kib_of(files: dict[str, bytes]) -> int:
+    """What the files take of a disk, in blocks of 4 KiB."""
+    return sum((len(content) + 4095) // 4096 * 4 for content in files.values())
 
 
 @contextlib.contextmanager
 def _bench(place: Path) -> Iterator[Strike]:
     disk = Disk(place)
-    verbs = [*VERBS]
+    names = [*WRITINGS]
 
     def strike(number: int, chance: random.Random) -> str | None:
-        verb = verbs[number % len(verbs)]
-        kib = chance.randrange(4, disk.needs_kib[verb] + 64, 4)
-        first, then = disk.turns(verb, kib)
+        name = names[number % len(names)]
+        if name not in disk.undisturbed:
+            disk.prepare(name)
+        whole = disk.undisturbed[name]
+        kib = chance.randrange(4, kib_of(whole) + 64, 4)
+        first, then = disk.turns(name, kib)
         if first.code == DONE:
-            raise Missed(f"{verb}: {kib} KiB were enough")
+            raise Missed(f"{name}: {kib} KiB were enough")
         faults = Said(first.code, first.out, first.err).faults([RUN_FAILED])
         if "No space left on device" not in first.err:
             faults.append(f"not told why: {first.err}")
-        if left := half(verb, first.left, disk.undisturbed[verb], disk.before[verb]):
+        if left := disk.half(name, left_in(first.left)):
             faults.append(f"left half of it: {left}")
         if then.code != DONE:
             faults.append(f"with room, it ends with {then.code}: {then.err}")
-        else:
-            made = held(verb, then.left)
-            whole = disk.undisturbed[verb]
-            names = sorted(n for n in made.keys() | whole if made.get(n) != whole.get(n))
-            if names:
-                faults.append(f"with room, not as on a disk with room: {names}")
-        return f"{verb} with {kib} KiB: {'; '.join(faults)}" if faults else None
+        elif wrong := difference(left_in(then.left), whole):
+            faults.append(f"with room, {wrong}")
+        return f"{name} with {kib} KiB: {'; '.join(faults)}" if faults else None
 
     yield strike
 
 
-FULL_DISK = Kind("the disk is full, at whatever byte", _bench, 4)
+FULL_DISK = Kind("the disk is full, at whatever byte", _bench, 8)

@@ -1,4 +1,5 @@
-"""Guests of a cclab that is killed, at whatever moment: no process and no memory of one is left."""
+"""Guests of a cclab that is killed, at whatever moment: no process and no memory of one is left,
+and its folder serves the next command."""
 
 from __future__ import annotations
 
@@ -9,7 +10,17 @@ import time
 from typing import TYPE_CHECKING
 
 from attacks.kind import Kind, Missed
-from guests import LINK, memory_files, processes_in, start
+from attacks.saying import said
+from cclab.cli.exits import DONE
+from guests import (
+    LINK,
+    assert_nothing_is_left,
+    every_process,
+    memory_files,
+    memory_of,
+    processes_in,
+    start,
+)
 from waiting import await_that
 
 if TYPE_CHECKING:
@@ -50,15 +61,23 @@ def _bench(place: Path) -> Iterator[Strike]:
                 lambda: len(processes_in(out)) >= least or child.poll() is not None, "a guest"
             )
             time.sleep(chance.uniform(0.0, 1.0))
-            there, memory = len(processes_in(out)), memory_files()
+            there = processes_in(out)
+            memory, names = memory_of(there), memory_files()
         finally:
             child.send_signal(signal.SIGKILL)
             _, err = child.communicate()
         if child.returncode != -signal.SIGKILL:
             raise Missed(f"it had ended with {child.returncode}: {err}")
-        await_that(lambda: not processes_in(out), f"the end of {there} processes")
+        if len(there) >= OF_PROGRAMS:
+            assert memory, "the memory of the guests is not seen"
+        await_that(lambda: not processes_in(out), f"the end of {len(there)} processes")
+        await_that(lambda: not memory & memory_of(every_process()), f"the end of {memory}")
         # Other guests of this machine may just be starting.
-        await_that(lambda: not memory & memory_files(), f"the end of {memory}")
+        await_that(lambda: not names & memory_files(), f"the end of {names}")
+        done = said(["run", str(study), "--out", str(out), "--set", "duration=20ms"])
+        if done.code != DONE:
+            return f"in the same folder, a run ends with {done.code}: {done.err}"
+        assert_nothing_is_left(out)
         shutil.rmtree(out)
         return None
 

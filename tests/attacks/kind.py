@@ -40,8 +40,13 @@ class Kind:
     """Whether it boots the kernel of the linux backend."""
     processor_s: int = 120
     """More seconds of the processor than a try takes by far: one that takes them hangs."""
+    hourly: int = 0
+    """How many tries an hour's attack makes at least, however long they take."""
+    wall_s: float = 1800.0
+    """Longer than a try takes by far on a busy machine, and three times as long as one command of
+    its may: one that takes so long hangs, and is ended."""
     memory_mib: int = 1024
-    """More memory than a try takes by far beyond what its bench took."""
+    """More memory than a try takes by far, beyond the most that its process ever had before."""
 
 
 def dice(seed: int, kind: str, number: int) -> random.Random:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import cclab
+from attacks.disks import CCLAB
 from attacks.kind import Kind
-from attacks.saying import said
+from attacks.saying import Said, said
+from attacks.writing import WRITINGS, Sources, Writing
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
-from conftest import STUDY
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     import random
@@ -20,67 +23,80 @@ if TYPE_CHECKING:
 
     from attacks.kind import Strike
 
-OUTPUTS: dict[str, tuple[str, ...]] = {
-    "run": ("run", "study.toml", "--out", "OUT"),
-    "report": ("report", "OUT"),
-    "report of figures": ("report", "OUT", "--format", "svg,pdf,png"),
-    "report of one figure": ("report", "OUT", "--figure", "goodput"),
-    "report for flent": ("report", "OUT", "--format", "flent"),
-    "analyze": ("analyze", "capture.pcapng", "--out", "OUT", "--series", "csv", "--xplot"),
-    "export to a folder": ("store", "export", "store", "OUT"),
-    "export to an archive": ("store", "export", "store", "OUT.tar.zst"),
-    "import": ("store", "import", "store", "OUT"),
-    "collect": ("store", "gc", "OUT"),
-    "query": ("query", "store", "--parquet", "OUT.parquet"),
-    "compare": ("compare", "store", "store", "--figure", "OUT.svg"),
-    "new": ("new", "variant", "out", "--language", "c"),
+FORMS: dict[str, Writing] = {
+    **WRITINGS,
+    "report of figures": Writing(("report", "OUT", "--format", "svg,pdf,png"), there=True),
+    "report of one figure": Writing(("report", "OUT", "--figure", "goodput"), there=True),
+    "report for flent": Writing(("report", "OUT", "--format", "flent"), there=True),
+    "compare on a study": Writing(
+        ("compare", "reno", "cubic", "--flow", "only", "--study", "STUDY", "--out", "OUT")
+    ),
+    "new": Writing(("new", "variant", "slow", "--language", "c", "--out", "OUT")),
+    "cluster": Writing(("cluster", "local", "--workers", "1", "--file", "OUT.json")),
 }
-"""Each verb that writes where it is told, as OUT says; `new` writes where it is called."""
+"""Each command that writes where it is told."""
 
-OF_A_STORE = ("report", "report of figures", "report of one figure", "report for flent", "collect")
-"""Verbs whose OUT is a results folder already."""
+UNTIL_STOPPED = {"cluster": ["out.json"]}
+"""Commands that go on until they are stopped, and what they write until then."""
+
+TRIED_ALONE = {(("doctor",), "--out")}
+"""Options for what is made and removed at once, to try whether it can be."""
 
 BESIDE = ("", ".part", ".tmp", ".work", ".new", "~", ".lock", f".{os.getpid()}")
 
 
 class Links:
-    """A working folder for each verb, and what the verb writes there undisturbed."""
+    """A working folder of commands, and what each writes there undisturbed."""
 
     def __init__(self, place: Path) -> None:
-        self.whole, self.here, self.home = place / "whole", place / "here", place / "home"
-        self.whole.mkdir()
-        short = STUDY.replace('"2s"', '"600ms"').replace("repeat   = 2", "repeat = 1")
-        study = self.whole / "study.toml"
-        study.write_text(short + '\n[trace]\ncapture = ["bottleneck"]\n')
-        store = cclab.run(study, out=self.whole / "store").store
-        shutil.copy(next(store.captures.rglob("*.pcapng")), self.whole / "capture.pcapng")
-        self.written: dict[str, list[str]] = {}
-        for verb in OUTPUTS:
-            self.restore(verb)
-            before = self.names()
-            with contextlib.chdir(self.here):
-                said(self.words(verb))
-            new = sorted(self.names() - before)
-            self.written[verb] = new or sorted(name for name in before if name.startswith("out"))
-            assert self.written[verb], f"{verb} wrote nothing"
+        self.here, self.home = place / "here", place / "home"
+        self.sources = Sources(place / "sources")
+        self.written: dict[str, list[str]] = {**UNTIL_STOPPED}
 
-    def words(self, verb: str) -> list[str]:
-        """The command line of the verb, as it is told in its working folder."""
-        out = str(self.here / "out")
-        return [word.replace("OUT", out) for word in OUTPUTS[verb]]
+    def written_by(self, form: str) -> list[str]:
+        """What the command writes undisturbed."""
+        if form not in self.written:
+            self.restore(form)
+            before = self.names()
+            self.told(form)
+            new = sorted(self.names() - before)
+            self.written[form] = new or sorted(name for name in before if name.startswith("out"))
+            assert self.written[form], f"{form} wrote nothing"
+        return self.written[form]
+
+    def words(self, form: str) -> list[str]:
+        """The command line of the command, as it is told in its working folder."""
+        return self.sources.words(FORMS[form], self.here)
+
+    def told(self, form: str) -> Said:
+        """What the command says, told in its working folder; stopped if it goes on."""
+        if form not in UNTIL_STOPPED:
+            with contextlib.chdir(self.here):
+                return said(self.words(form))
+        child = subprocess.Popen(
+            [*CCLAB, *self.words(form)],
+            cwd=self.here,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=PATIENCE_S)
+        return Said(child.returncode, first + out, err)
 
     def names(self) -> set[str]:
         """What there is in the working folder."""
         return {str(path.relative_to(self.here)) for path in self.here.rglob("*")}
 
-    def restore(self, verb: str) -> None:
-        """The working folder before the verb, and a home with somebody's files."""
+    def restore(self, form: str) -> None:
+        """The working folder before the command, and a home with somebody's files."""
         for folder in (self.here, self.home):
             shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.whole, self.here)
-        if verb in OF_A_STORE:
-            shutil.copytree(self.whole / "store", self.here / "out")
-        (self.home / "thesis").mkdir(parents=True)
+            folder.mkdir()
+        self.sources.prepare(FORMS[form], self.here)
+        (self.home / "thesis").mkdir()
         (self.home / "victim").write_text("mine")
         (self.home / "thesis" / "text").write_text("years")
         # What is there by another name, too, and is to have no more and no fewer.
@@ -123,26 +139,25 @@ class Links:
 @contextlib.contextmanager
 def _bench(place: Path) -> Iterator[Strike]:
     links = Links(place)
-    verbs = [*OUTPUTS]
+    forms = [*FORMS]
 
     def strike(number: int, chance: random.Random) -> str | None:
-        verb = verbs[number % len(verbs)]
-        links.restore(verb)
-        names = links.written[verb]
+        form = forms[number % len(forms)]
+        names = links.written_by(form)
+        links.restore(form)
         planted = []
         for _ in range(chance.choice([1, 1, 2, 5])):
             planted.append(links.plant(chance.choice(names) + chance.choice(BESIDE), chance))
         before = links.at_home()
-        with contextlib.chdir(links.here):
-            done = said(links.words(verb))
+        done = links.told(form)
         faults = done.faults([DONE, WRONG_INPUT, RUN_FAILED])
         after = links.at_home()
         if after != before:
             other = sorted(n for n in after.keys() | before if after.get(n) != before.get(n))
             faults.append(f"changed at somebody's: {other}")
-        return f"{verb}, with {planted}: {'; '.join(faults)}" if faults else None
+        return f"{form}, with {planted}: {'; '.join(faults)}" if faults else None
 
     yield strike
 
 
-LINKS = Kind("links stand where verbs write", _bench, 28)
+LINKS = Kind("links stand where verbs write", _bench, 34)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -17,12 +18,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attacks.kinds import KINDS
+from attacks.listening import Silent, end, told_by
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TESTS = Path(__file__).resolve().parent.parent
 ENDING_S = 20.0
 """How long a process that is asked to end may clean up."""
+HOUR_S = 3600.0
+BENCH_S = 1800.0
+"""Longer than a bench takes by far on a busy machine: one that takes so long hangs."""
 FATAL = 5
 """So many tries that end their process, and a kind is given up."""
 
@@ -35,8 +42,12 @@ class Order:
     seconds: float = float("inf")
     tries: int = -1
     """How many; as many as there are, or as there is time for, if negative."""
+    least: int = 1
+    """At least how many, however little time there is."""
     first: int = 0
     """The number of the first."""
+    last: int | None = None
+    """No number above it is tried; any is if None."""
 
 
 @dataclass
@@ -51,6 +62,15 @@ class Report:
     wall_s: float = 0.0
     failures: dict[int, str] = field(default_factory=dict)
     """By number; -1 is the bench."""
+
+    def take(self, told: dict[str, Any]) -> None:
+        """Counts what the process of the kind tells of a try."""
+        if "missed" in told:
+            self.missed += 1
+        elif "failed" in told:
+            self.tries += 1
+            if told["failed"] is not None:
+                self.failures[told["number"]] = told["failed"]
 
     def repeat(self, number: int) -> str:
         """The command that makes the try again."""
@@ -70,14 +90,22 @@ class Programme:
     """Attacks of some kinds, and what came of them so far."""
 
     def __init__(
-        self, kinds: Sequence[str], order: Order, *, jobs: int = 1, folder: Path | None = None
+        self,
+        kinds: Sequence[str],
+        order: Order,
+        *,
+        jobs: int = 1,
+        folder: Path | None = None,
+        worker: str = "attacks.worker",
     ) -> None:
-        """`folder` is where the benches stand and stay; one that is removed if None."""
+        """`folder` is where the benches stand and stay; one that is removed if None. `worker` is
+        the module that makes the tries of a kind."""
         self.order = order
         self.reports = {name: Report(name, order.seed) for name in kinds}
         self._jobs = jobs
+        self._worker = worker
         self._folder = folder
-        self._children: set[subprocess.Popen[str]] = set()
+        self._children: set[subprocess.Popen[bytes]] = set()
         self._stopped = threading.Event()
         self._began = time.monotonic()
         self._left = list(kinds)
@@ -151,12 +179,17 @@ class Programme:
         """Makes the tries of one kind; goes on after one that ends the process."""
         began = time.monotonic()
         number, left, fatal = self.order.first, self.order.tries, 0
+        hours = self.order.seconds / HOUR_S if math.isfinite(self.order.seconds) else 0.0
+        least = max(self.order.least, round(hours * KINDS[report.kind].hourly))
         while left != 0 and not self._stopped.is_set() and fatal < FATAL:
             remaining = seconds - (time.monotonic() - began)
-            if remaining <= 0:
-                break
             before = report.tries
-            order = asdict(self.order) | {"first": number, "tries": left, "seconds": remaining}
+            if remaining <= 0 and before >= least:
+                break
+            order = asdict(self.order) | {
+                **{"first": number, "tries": left, "seconds": remaining},
+                "least": least - before,
+            }
             through, last = self._worked(report, order)
             if through or self._stopped.is_set():
                 break
@@ -164,6 +197,8 @@ class Programme:
             if last < 0:
                 break
             number, left = last + 1, left - (report.tries - before)
+            if self.order.last is not None and number > self.order.last:
+                break
         report.wall_s = time.monotonic() - began
         told = f"{report.tries} tries, {len(report.failures)} failures, {report.wall_s:.0f} s"
         print(f"{report.kind}: {told}", file=sys.stderr, flush=True)
@@ -177,44 +212,46 @@ class Programme:
         number, through = -1, False
         errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed below, with the child
         child = subprocess.Popen(
-            [sys.executable, "-m", "attacks.worker", report.kind, json.dumps(order), str(place)],
+            [sys.executable, "-m", self._worker, report.kind, json.dumps(order), str(place)],
             cwd=TESTS,
             env={**os.environ, "TMPDIR": str(place)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
-            # An interrupt from the terminal is the programme's alone.
+            # An interrupt from the terminal is the programme's alone; what a try leaves is ended.
             start_new_session=True,
         )
         self._children.add(child)
         if self._stopped.is_set():
             child.send_signal(signal.SIGINT)
-        assert child.stdout is not None
+        silent, patience_s = "", KINDS[report.kind].wall_s
         spent, last_told = 0.0, time.monotonic()
         with child, errors:
-            for line in child.stdout:
-                told = json.loads(line)
-                spent = told.get("processor_s", spent)
-                number = told.get("began", number)
-                through = through or "through" in told
-                if "missed" in told:
-                    report.missed += 1
-                elif "failed" in told:
-                    report.tries += 1
-                    if told["failed"] is not None:
-                        report.failures[told["number"]] = told["failed"]
-                if time.monotonic() - last_told > 10:
-                    last_told = time.monotonic()
-                    failures = f"{len(report.failures)} failures"
-                    print(f"{report.kind}: {report.tries} tries, {failures} ...", file=sys.stderr)
-            code = child.wait()
+            try:
+                for told in told_by(child, BENCH_S, patience_s):
+                    spent = told.get("processor_s", spent)
+                    number = told.get("began", number)
+                    through = through or "through" in told
+                    report.take(told)
+                    if time.monotonic() - last_told > 10:
+                        last_told = time.monotonic()
+                        failures = f"{len(report.failures)} failures"
+                        print(
+                            f"{report.kind}: {report.tries} tries, {failures} ...", file=sys.stderr
+                        )
+                code = child.wait(patience_s)
+            except (Silent, subprocess.TimeoutExpired) as error:
+                silent = f"{error}: it hangs\n"
+                end(child)
+                code = child.wait()
             self._children.discard(child)
             report.processor_s += spent
             if not through and not self._stopped.is_set():
+                end(child)
                 errors.seek(0)
                 report.tries += number >= 0
-                report.failures[number] = f"{_ending(code)}\n{errors.read()[-4000:]}"
+                why = silent or f"{_ending(code)}\n"
+                report.failures[number] = f"{why}{errors.read()[-4000:]}"
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
         return through, number
@@ -227,8 +264,7 @@ class Programme:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(ENDING_S)
                 continue
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
+            end(child)
 
 
 def _ending(code: int) -> str:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def stepping(place: str, last: int, befall: Callable[[int], None], words: Sequence[str]) -> int:
-    """Runs `words`; has `befall` do what it does just before step `last` in the folder `place`, and
-    before each after it: it is told their numbers. What it raises, the step comes to.
+def stepping(place: str, first: int, befall: Callable[[int], None], words: Sequence[str]) -> int:
+    """Runs `words`; has `befall` do what it does just before step `first` in the folder `place`,
+    and before each after it: it is told their numbers. What it raises, the step comes to.
 
-    Each step is told on standard error, the last alone if there is one.
+    Each step is told on standard error, the first disturbed alone if there is one.
     """
     numbers = itertools.count(1)  # Threads take steps, too.
 
@@ -39,16 +39,20 @@ def stepping(place: str, last: int, befall: Callable[[int], None], words: Sequen
         else:
             return
         paths = [os.fspath(path) for path in told if isinstance(path, str | os.PathLike)]
-        if not any(isinstance(path, str) and path.startswith(place) for path in paths):
+        if not any(isinstance(path, str) and _is_in(path, place) for path in paths):
             return
         number = next(numbers)
-        if last in (0, number):
+        if first in (0, number):
             os.write(2, f"step {number} {os.path.relpath(paths[-1], place)}\n".encode())
-        if 0 < last <= number:
+        if 0 < first <= number:
             befall(number)
 
     sys.addaudithook(step)
     return invoke([*words])
+
+
+def _is_in(path: str, place: str) -> bool:
+    return path == place or path.startswith(place + os.sep)
 
 
 def steps_of(words: Sequence[str], out: Path) -> list[tuple[int, str]]:
@@ -59,10 +63,10 @@ def steps_of(words: Sequence[str], out: Path) -> list[tuple[int, str]]:
     return [(int(number), path) for _, number, path in lines]
 
 
-def killed_at(last: int, words: Sequence[str], out: Path) -> tuple[int, str]:
-    """Runs `words`, killed just before step `last`, if any: exit code and standard error."""
+def killed_at(step: int, words: Sequence[str], out: Path) -> tuple[int, str]:
+    """Runs `words`, killed just before this step, if it is not 0: exit code and standard error."""
     done = subprocess.run(
-        [sys.executable, "-m", "attacks.stepping", str(out), str(last), *words],
+        [sys.executable, "-m", "attacks.stepping", str(out), str(step), *words],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -10,6 +10,8 @@ import pytest
 
 import damage as befalling
 from attacks.kind import Kind, Missed
+from cclab.measure import results
+from cclab.store import folder
 from damage import Damage, restore, struck
 from damaged_store import (
     READERS,
@@ -17,10 +19,11 @@ from damaged_store import (
     Bench,
     exported_from,
     growing_sweep,
-    is_noticed,
     is_refused_or_right,
     mend,
+    reported,
     two_studies,
+    verified,
 )
 
 if TYPE_CHECKING:
@@ -32,10 +35,15 @@ if TYPE_CHECKING:
 
     Draw: TypeAlias = Callable[["Stores", int, random.Random], tuple[Bench, Damage]]
 
-REMEDIES = 11
+REMEDIES = 17
 """One of so many damages is mended as the message says."""
 REPORTS = 5
-"""One of so many of these, where it is the report's: it takes seconds to draw all figures again."""
+"""One of so many of these draws all figures again, which takes seconds: to mend the report, where
+that is damaged, or to read the store by it."""
+FEW = 2
+"""So many readers are asked in the tests' tries, and each in those that follow them."""
+LARGE = 4
+"""To one of so many, the store has more runs than are read whole by who only wants to read."""
 EXPORTS = 7
 """One of so many is exported."""
 
@@ -51,8 +59,8 @@ class Stores:
         self.benches = [self.two] * 3 + [self.growing]
 
 
-def bench_of(draw: Draw) -> Callable[[Path], Iterator[Strike]]:
-    """Has what `draw` draws befall the stores."""
+def bench_of(draw: Draw, short: int) -> Callable[[Path], Iterator[Strike]]:
+    """Has what `draw` draws befall the stores: the tests make `short` tries."""
 
     def bench(place: Path) -> Iterator[Strike]:
         with pytest.MonkeyPatch.context() as patched:
@@ -60,26 +68,37 @@ def bench_of(draw: Draw) -> Callable[[Path], Iterator[Strike]]:
             stores = Stores(place)
 
             def strike(number: int, chance: random.Random) -> str | None:
-                store, damage = draw(stores, number, chance)
+                bench, damage = draw(stores, number, chance)
+                readers = [*READERS] if number >= short else chance.sample([*READERS], FEW)
                 try:
-                    return "; ".join(said_of(store, damage, number, chance)) or None
+                    with large(1 if number % LARGE == LARGE - 1 else folder.CHECKED):
+                        return "; ".join(said_of(bench, damage, number, readers)) or None
                 finally:
-                    restore(store.whole, store.store.path)
+                    restore(bench.whole, bench.store.path)
 
             yield strike
 
     return bench
 
 
-def said_of(bench: Bench, damage: Damage, number: int, chance: random.Random) -> Iterator[str]:
-    """What is said of the damage that is wrong, by two readers and by what verifies."""
+@contextlib.contextmanager
+def large(checked: int) -> Iterator[None]:
+    """Of stores with more than so many runs, not every byte is read."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (folder, results):
+            patched.setattr(module, "CHECKED", checked)
+        yield
+
+
+def said_of(bench: Bench, damage: Damage, number: int, readers: list[str]) -> Iterator[str]:
+    """What is said of the damage that is wrong, by the readers and by what verifies."""
     called = f"{damage.file.relative_to(bench.store.path)}: {damage.name}"
     due = number % REMEDIES == 0
     if damage.file.is_relative_to(bench.store.report):
         due = due and number % (REMEDIES * REPORTS) == 0
     with struck(damage, bench.whole, bench.store.path):
-        if not is_noticed(bench.store):
-            yield f"unnoticed: {called}"
+        if wrong := verified(bench.store, damage.file):
+            yield f"verify: {wrong}: {called}"
         # What verifies first asks: the readers may make the index again.
         if due:
             try:
@@ -88,9 +107,13 @@ def said_of(bench: Bench, damage: Damage, number: int, chance: random.Random) ->
                 yield f"not mended: {called}: {error}"
             restore(bench.whole, bench.store.path)
             damage.strike()
-        for name in chance.sample([*READERS], 2):
+        for name in readers:
             if not is_refused_or_right(READERS[name], bench, name):
                 yield f"believed by {name}: {called}"
+        if number % (REMEDIES * REPORTS) == 1 and not is_refused_or_right(
+            reported, bench, "report"
+        ):
+            yield f"reported: {called}"
         if number % EXPORTS == 0 and not _is_exported_sound(bench):
             yield f"exported: {called}"
 
@@ -171,13 +194,14 @@ def one_of_each(bench: Bench) -> list[Path]:
     ]
 
 
-def _kind(says: str, draw: Draw, short: int) -> Kind:
-    return Kind(says, contextlib.contextmanager(bench_of(draw)), short)
+def _kind(says: str, draw: Draw, short: int, hourly: int = 0) -> Kind:
+    bench = contextlib.contextmanager(bench_of(draw, short))
+    return Kind(says, bench, short, hourly=hourly)
 
 
-FLIPS = _kind("a bit of a file of a store flips", _flip, 150)
-CUTS = _kind("a file of a store ends early", _cut, 60)
-SWAPS = _kind("a file of a store has what another has", _swap, 30)
+FLIPS = _kind("a bit of a file of a store flips", _flip, 60, 2000)
+CUTS = _kind("a file of a store ends early", _cut, 24, 500)
+SWAPS = _kind("a file of a store has what another has", _swap, 12, 200)
 NONSENSE = _kind("a file of a store holds something else", _of_each(befalling.broken), 80)
 PLACES = _kind(
     "a pipe, a folder, a link, a device stands in a file's place", _of_each(befalling.replaced), 48

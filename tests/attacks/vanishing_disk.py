@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
+import ctypes
 import shutil
 import sys
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from attacks.disks import CCLAB, turns
 from attacks.inside.trying import call
-from attacks.kills import STUDY
 from attacks.kind import Kind
 from attacks.saying import Said
 from attacks.stepping import stepping, steps_of
+from attacks.writing import STUDY
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from conftest import kept
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from attacks.kind import Strike
 
 MNT_DETACH = 2
+MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
 
 GONE = {"removed": "out", "its runs are removed": "out/runs", "its tmp is removed": "out/tmp"}
 """What is removed, by what it is called."""
@@ -37,12 +37,14 @@ def befalling(way: str, disk: str, last: int) -> Callable[[int], None]:
     """Does it at step `last` to the results folder `out` on the file system `disk`."""
 
     def befall(number: int) -> None:
-        if way == "read only":
-            # As of a file system that had an error: writing is refused from now on.
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         if number > last:
             return
-        if way == "detached":
+        if way == "read only":
+            # Over itself: what is open to be written keeps a file system from being made so.
+            call("mount", disk, disk, None, ctypes.c_ulong(MS_BIND), None)
+            flags = ctypes.c_ulong(MS_BIND | MS_REMOUNT | MS_RDONLY)
+            call("mount", None, disk, None, flags, None)
+        elif way == "detached":
             call("umount2", disk, MNT_DETACH)
         else:
             # At once: what a run makes there meanwhile would end a removal file by file.
@@ -89,6 +91,8 @@ def _bench(place: Path) -> Iterator[Strike]:
         codes = [DONE, RUN_FAILED, WRONG_INPUT] if early else [DONE, RUN_FAILED]
         faults = Said(first.code, first.out, told).faults(codes)
         if first.code == WRONG_INPUT and "cannot write" not in told:
+            faults.append(f"not told why: {told}")
+        if way == "read only" and first.code == RUN_FAILED and "Read-only file system" not in told:
             faults.append(f"not told why: {told}")
         if first.code == DONE and not late and not sound(first.left / "out", undisturbed):
             faults.append(f"it says that all is there, and it is not: {told}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attacks.kind import Kind, Strike
 
 MISSES = 20
-"""So many misses for each try that is asked for, and the kind strikes nothing."""
+"""So many misses in a row, and the kind strikes nothing."""
 
 
 def processor_s() -> float:
@@ -60,16 +60,17 @@ def work(name: str, order: dict[str, Any], folder: Path, tell: Any) -> None:
     """Makes tries of the kind from `order["first"]` on until they are enough."""
     kind, seed, number = KINDS[name], order["seed"], order["first"]
     until = time.monotonic() + order["seconds"]
-    missed_in_a_row = 0
+    made = missed_in_a_row = 0
     with kind.bench(folder) as strike:
         tell({"ready": True, "processor_s": processor_s()})
         left = order["tries"]
-        # One at least, however long the bench took.
-        while left != 0 and (number == order["first"] or time.monotonic() < until):
+        # However long the bench took.
+        while left != 0 and (made < order["least"] or time.monotonic() < until):
             tell({"began": number})
             try:
                 failed = outcome(strike, kind, name, seed, number)
                 tell({"number": number, "failed": failed, "processor_s": processor_s()})
+                made += 1
                 left -= 1
                 missed_in_a_row = 0
             except Missed as missed:
@@ -79,6 +80,8 @@ def work(name: str, order: dict[str, Any], folder: Path, tell: Any) -> None:
                     tell({"number": number, "failed": f"missed {MISSES} times: {missed}"})
                     break
             except Through:
+                break
+            if number == order["last"]:
                 break
             number += 1
     tell({"through": True, "processor_s": processor_s()})
