@@ -77,7 +77,7 @@ def test_a_plan_that_is_kept_is_brought_back(bench: Bench, cli: Cli, damage: str
     state = "missing" if damage == "gone" else "damaged"
     remedy = f"`cp {kept} {file}` brings back"
     if damage in ("a folder", "a pipe"):
-        remedy = f"`cclab run STUDY.toml --out {store.path}` writes it again"
+        remedy = f"`cclab run STUDY.toml --out {store.path}`, with the options of before, writes"
     assert f"{file} is {state}; {remedy}" in told.stderr
     with pytest.raises(DamagedPlanError, match=re.escape(remedy)):
         cclab.load(store.path)
@@ -88,7 +88,7 @@ def test_a_plan_that_is_kept_is_brought_back(bench: Bench, cli: Cli, damage: str
 def test_runs_without_any_plan_are_said_to_be_those_of_a_study(bench: Bench) -> None:
     (bench.store.path / "plan.json").unlink()
     shutil.rmtree(bench.store.plans)
-    with pytest.raises(StoreError, match=r"no plan\.json in it; `cclab run STUDY\.toml --out"):
+    with pytest.raises(DamagedPlanError, match=r"json is missing; `cclab run STUDY\.toml --out"):
         bench.store.plan()
 
 

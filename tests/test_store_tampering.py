@@ -158,7 +158,9 @@ def test_a_changed_plan_is_believed_by_nobody(bench: Bench, cli: Cli, tmp_path: 
             assert told.returncode == 3, words
             state = "is damaged"
             if emptied:
-                state = f"is vouched for by no plan in {store.plans}: there is none"
+                state = (
+                    f"has no copy in {store.plans}, which is empty: nothing tells that it is whole"
+                )
             again = f"cclab run STUDY.toml --out {store.path}" if emptied else f"cp {kept} {file}"
             assert f"{file} {state}; `{again}`" in told.stderr
             assert "less" not in told.stdout

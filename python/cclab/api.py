@@ -103,7 +103,8 @@ def results_folder(study: str | Path | Study) -> Path | None:
     path = Path(study)
     if path.name == PLAN:
         return path.parent
-    return path if os.path.lexists(path / PLAN) else None
+    there = any(os.path.lexists(path / name) for name in (PLAN, "plans", "runs"))
+    return path if path.is_dir() and there else None
 
 
 def each(texts: str | Sequence[str]) -> tuple[str, ...]:

@@ -206,4 +206,4 @@ def _size(size: float) -> str:
 
 
 def _tell_reading(runs: int) -> None:
-    note(f"the index lacks {count(runs, 'run')}: reading them")
+    note(f"making the index again: reading {count(runs, 'run')}")

@@ -331,14 +331,17 @@ class Store:
             return StoreError(f"{self.path} is not a results folder: no such folder")
         if file == last and self.plan_names():
             return DamagedPlanError(self.path, {file: f"is missing; {self._written_again()}"})
-        why = f"{self.path} is not a results folder: there is no {file.name} in it"
-        return StoreError(f"{why}; {self._written_again()}" if os.path.lexists(self.runs) else why)
+        if file == last and os.path.lexists(self.runs):
+            return DamagedPlanError(self.path, {file: f"is missing; {self._written_again()}"})
+        return StoreError(f"{self.path} is not a results folder: there is no {file.name} in it")
 
     def _damaged_plan(self, file: Path) -> DamagedPlanError:
         if file == self.path / PLAN:
             state = "is damaged"
             if not self.plan_names() and self._is_consistent(file):
-                state = f"is vouched for by no plan in {self.plans}: there is none"
+                state = (
+                    f"has no copy in {self.plans}, which is empty: nothing tells that it is whole"
+                )
             return DamagedPlanError(self.path, {file: f"{state}; {self._written_again()}"})
         with contextlib.suppress(StoreError):
             plan = self.plan()
@@ -365,7 +368,9 @@ class Store:
         # No copy goes where something else than a file stands.
         if kept is None or (os.path.lexists(last) and not stat.S_ISREG(last.lstat().st_mode)):
             command = shell.command("cclab", "run", "STUDY.toml", "--out", self.path)
-            return f"{command} writes it again"
+            return (
+                f"{command}, with the options of before, writes it again; runs that are there count"
+            )
         return f"{shell.command('cp', kept, last)} brings back the plan last run"
 
     def _kept_last(self) -> Path | None:
