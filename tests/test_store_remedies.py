@@ -179,3 +179,16 @@ def test_what_is_of_no_run_among_the_captures_is_named_and_goes(bench: Bench, cl
         subprocess.run(re.findall("`(.*)`", remedy)[0], shell=True, check=True)
     assert health.examine(bench.store).strays == []
     assert bench.content() == before
+
+
+def test_a_folder_in_the_place_of_a_figure_goes_before_the_report_is_made_again(
+    bench: Bench, cli: Cli
+) -> None:
+    figure = next(file for file in sorted(bench.store.report.iterdir()) if file.suffix == ".svg")
+    figure.unlink()
+    figure.mkdir()
+    (figure / "inside").write_text("something\n")
+    told = cli("store", "verify", bench.store.path)
+    assert f"`rm -r {figure}` removes" in told.stderr
+    mend(bench)
+    assert figure.read_bytes() == (bench.whole / "report" / figure.name).read_bytes()

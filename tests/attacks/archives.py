@@ -163,6 +163,8 @@ class Archives:
         harmful = self.member(chance, ending)
         if harmful[0].pax_headers:
             form = tarfile.PAX_FORMAT
+        elif harmful[0].size >= 8**11:  # The oldest form has no number for it.
+            form = tarfile.GNU_FORMAT
         with tarfile.open(fileobj=content, mode="w", format=form) as tar:
             first = chance.random() < 0.5
             if first:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from cclab import api, report, sweep
 from cclab.cli import ahead, failures, options
-from cclab.cli.console import count, note, print_json, print_tables, print_warnings
+from cclab.cli.console import complain, count, note, print_json, print_tables, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.errors import RemovedError, StoreError
@@ -103,6 +104,10 @@ def _tell(measured: Results, store: Store, *, table: bool, every: bool) -> None:
     try:
         page = report.refresh(measured, store.path / "report")
     except StoreError as error:
+        if error.errno == errno.EROFS:
+            # The runs could be written there: the disk became so since.
+            complain(str(error))
+            raise typer.Exit(RUN_FAILED) from None
         if store.runs.is_dir():
             raise
         raise RemovedError(store.path, 0) from error

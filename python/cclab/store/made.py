@@ -40,8 +40,11 @@ def differing(out: Path) -> list[str]:
 
 
 def strays(out: Path) -> list[str]:
-    """What is in `out`, no file and no folder, and was never written there: pipes, devices, links.
-    A file may be a figure that was asked for by itself, of which nothing tells."""
+    """What is in `out` and no report is written over: pipes, devices and links that were never
+    written there, and folders in the places of files.
+
+    A file may be a figure that was asked for by itself, of which nothing tells.
+    """
     if out.is_symlink() or not out.is_dir():
         return []
     stamp = _read(out)
@@ -50,9 +53,8 @@ def strays(out: Path) -> list[str]:
         return sorted(
             entry.name
             for entry in entries
-            if entry.name not in written
-            and not entry.is_file(follow_symlinks=False)
-            and not entry.is_dir(follow_symlinks=False)
+            if not entry.is_file(follow_symlinks=False)
+            and entry.is_dir(follow_symlinks=False) == (entry.name in written)
         )
 
 
