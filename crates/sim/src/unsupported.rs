@@ -112,11 +112,14 @@ pub fn unsupported_network(scenario: &Scenario) -> Vec<Unsupported> {
         let what = "packet rates of the routers of a graph";
         refuse("network.router_packet_rate".into(), what.into());
     }
+    // Asked once, not of each of many flows: it lays out the whole network.
+    let shared =
+        scenario.flows.iter().any(|flow| flow.packet_rate.is_some()) && shares_hosts(scenario);
     for flow in &scenario.flows {
         let mut refuse = |key: &str, what: &str| {
             refuse(format!("flow.{}.{key}", flow.name), what.into());
         };
-        if flow.packet_rate.is_some() && shares_hosts(scenario) {
+        if flow.packet_rate.is_some() && shared {
             let what = "the packet rate of hosts that flows share (use a dumbbell)";
             refuse("packet_rate", what);
         }
