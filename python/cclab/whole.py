@@ -155,6 +155,7 @@ def folder(target: Path, check: Callable[[Path], None]) -> Iterator[Path]:
     target = Path(os.path.realpath(target))
     with contextlib.ExitStack() as undone, contextlib.ExitStack() as held:
         try:
+            _entries(target)  # That it is a folder, before anything goes there.
             _sweep([target, target / target.name])
             before = _entries(target)
             if before:
