@@ -51,6 +51,13 @@ VERDICTS: tuple[Verdict, ...] = (
 
 FAULTS: tuple[Verdict, ...] = ("fails", "worse than standard")
 
+_STANDING: dict[findings.Finding, Standing] = {
+    "holds": "no worse",
+    "fails": "worse",
+    "open": "undecided",
+}
+"""Against a standard, by whether the subject is within the margin."""
+
 _MOST_SEEDS = 10_000
 """More are told as `more than` these: no number of runs will do."""
 
@@ -291,9 +298,7 @@ def compared(criterion: Criterion, subject: Sample, standard: Sample) -> Beside:
     low = excess.mean if excess.low is None else excess.low
     high = excess.mean if excess.high is None else excess.high
     finding = findings.between(low, high, most=0.0, closed=True)
-    standing: Standing = "undecided"
-    if excess.n > 1:
-        standing = {"holds": "no worse", "fails": "worse", "open": "undecided"}[finding]  # type: ignore[assignment]
+    standing = _STANDING[finding] if excess.n > 1 else "undecided"
     return Beside(standard, estimate(ours - theirs), excess, _p(worse - margin), standing)
 
 
