@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cclab_linux::Execution;
 use cclab_sim::OwnVariants;
-use cclab_spec::Run;
+use cclab_spec::{EventKind, Run};
 use cclab_testbed::{Target, orders};
 use cclab_trace::{Recorder, Recording};
 use cclab_units::shown_path;
@@ -35,8 +35,13 @@ pub fn simulate(
     let told = progress.begin(run.scenario.duration);
     fs::create_dir(folder).map_err(|e| format!("{}: {e}", shown_path(folder)))?;
     say_what_runs(run, folder)?;
+    let wants_states = run.scenario.trace.events.contains(&EventKind::State);
     let recording = Recording {
         wire: cclab_sim::wire_options(&run.scenario),
+        states: match wants_states {
+            true => cclab_sim::state_columns(&run.scenario, own),
+            false => Vec::new(),
+        },
         ..Recording::from(&run.scenario.trace)
     };
     let mut recorder = Recorder::create(folder, recording).map_err(|e| e.to_string())?;

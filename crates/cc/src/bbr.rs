@@ -11,7 +11,8 @@
 //! - `startup`: whether the pipe is full, and Drain;
 //! - `probe_bw`: the cycle of gains;
 //! - `probe_rtt`: the smallest round-trip time, and the dip that measures it;
-//! - `control`: what follows from the model: pacing rate and window.
+//! - `control`: what follows from the model: pacing rate and window;
+//! - `state`: what traces are told of it.
 
 mod aggregation;
 mod bandwidth;
@@ -20,11 +21,13 @@ mod policer;
 mod probe_bw;
 mod probe_rtt;
 mod startup;
+mod state;
 #[cfg(test)]
 mod tests;
 
 use cclab_interface::{
-    CaEvent, CaState, CongestionOps, PacingStatus, RateSample, TCP_INFINITE_SSTHRESH, Tcp,
+    CaEvent, CaState, CongestionOps, PacingStatus, RateSample, StateColumn, TCP_INFINITE_SSTHRESH,
+    Tcp,
 };
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
@@ -320,5 +323,13 @@ impl CongestionOps for Bbr {
 
     fn sndbuf_expand(&mut self, _tcp: &mut Tcp) -> Option<u32> {
         Some(SEND_BUFFER)
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        state::COLUMNS
+    }
+
+    fn tell_state(&self, tcp: &Tcp, values: &mut [f64]) {
+        self.tell(tcp, values);
     }
 }

@@ -13,7 +13,8 @@
 //! - `probe_rtt`: the smallest round-trip time and the dip that measures it (5.3.4, 5.5.7);
 //! - `loss`: what losses say, and the bounds of the short term (5.5.10);
 //! - `undo`: losses that were none (5.5.11);
-//! - `control`: what follows: pacing rate and window (5.6).
+//! - `control`: what follows: pacing rate and window (5.6);
+//! - `state`: what traces are told of it.
 
 mod aggregation;
 mod bandwidth;
@@ -24,6 +25,7 @@ mod loss;
 mod probe_bw;
 mod probe_rtt;
 mod startup;
+mod state;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -35,6 +37,7 @@ use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::{
     AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, LostSegment, Repair,
+    StateColumn,
 };
 
 /// The entry of the registry.
@@ -403,6 +406,14 @@ impl CongestionControl for Bbr3 {
 
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing.rate()
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        state::COLUMNS
+    }
+
+    fn tell_state(&self, values: &mut [f64]) {
+        self.tell(values);
     }
 }
 

@@ -6,13 +6,15 @@
 //! timeouts. One form, the paper's in real numbers, on every stack. What the paper leaves open:
 //! a timeout begins slow start at one segment, as everywhere; the window never falls below two.
 
+use cclab_interface::state::columns::BASE_RTT;
+use cclab_interface::state::{counted, flagged};
 use cclab_units::parameter::Parameter;
 use cclab_units::{Measure, Rate, Time};
 
 use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::windowed_max::WindowedMax;
-use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
+use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, StateColumn};
 
 mod standing;
 #[cfg(test)]
@@ -69,6 +71,26 @@ const SWING_ROUNDS: u64 = 4;
 const NEARLY_EMPTY: f64 = 0.1;
 /// The least window, in segments.
 const LEAST: f64 = 2.0;
+
+/// What traces are told.
+const STATE: &[StateColumn] = &[
+    StateColumn::word(
+        "phase",
+        &["slow_start", "default", "competitive"],
+        "Slow start, or the mode.",
+    ),
+    StateColumn::number(
+        "delta",
+        "`delta` in force: 1/delta segments stay in the queue.",
+    ),
+    StateColumn::number("velocity", "Velocity `v` of the window."),
+    StateColumn::flag("up", "Whether the window has moved up of late."),
+    StateColumn::count(
+        "standing_rtt_ns",
+        "Smallest round-trip time of half a round; null before the first.",
+    ),
+    BASE_RTT,
+];
 
 /// How the window has moved of late.
 #[derive(Clone, Copy, Debug)]
@@ -313,6 +335,23 @@ impl CongestionControl for Copa {
 
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing_rate
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        STATE
+    }
+
+    fn tell_state(&self, values: &mut [f64]) {
+        let measured = self.min_rtt.get() > 0;
+        let nanos = |time: Option<Time>| counted(time.map(Time::as_nanos));
+        values.copy_from_slice(&[
+            f64::from(u8::from(!self.slow_start) + u8::from(!self.slow_start && self.competes)),
+            self.delta,
+            self.velocity.factor,
+            flagged(self.velocity.up),
+            nanos(self.standing.get()),
+            nanos(measured.then(|| self.base())),
+        ]);
     }
 }
 

@@ -12,6 +12,7 @@
 mod linux;
 mod standard;
 
+use cclab_interface::StateColumn;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
@@ -24,6 +25,31 @@ pub(crate) const C: &str = "c";
 pub(crate) const FAST_CONVERGENCE: &str = "fast_convergence";
 pub(crate) const TCP_FRIENDLINESS: &str = "tcp_friendliness";
 const HYSTART: &str = "hystart";
+
+/// What traces are told of either form.
+const STATE: &[StateColumn] = &[
+    StateColumn::word(
+        "phase",
+        &["slow_start", "cubic", "reno_friendly"],
+        "Slow start, or whose window is followed: the cubic's or AIMD's.",
+    ),
+    StateColumn::number(
+        "w_max_bytes",
+        "Window at the last reduction, or less by fast convergence; null before the first.",
+    ),
+    StateColumn::number(
+        "plateau_bytes",
+        "Window about which the cubic turns; null outside of an epoch.",
+    ),
+    StateColumn::count(
+        "k_ns",
+        "Time from the epoch's start to the plateau (`K`); null outside of an epoch.",
+    ),
+    StateColumn::number(
+        "w_est_bytes",
+        "Window that AIMD would have (`W_est`); null outside of an epoch.",
+    ),
+];
 
 /// What Linux has as parameters of its module; `beta` and `c` in the RFC's units.
 const PARAMS: &[Parameter] = &[

@@ -5,7 +5,9 @@
 //! ([`EcnFeedback::PerPacket`]); without ECN it is Reno. One form, that of Linux 6.12
 //! (`tcp_dctcp.c`) in integers, on every stack.
 
-use cclab_interface::{CaEvent, CaState, CongestionOps, Tcp, before};
+use cclab_interface::state::columns::{ALPHA, CE_STATE, ENABLED};
+use cclab_interface::state::flagged;
+use cclab_interface::{CaEvent, CaState, CongestionOps, StateColumn, Tcp, before};
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
@@ -206,6 +208,18 @@ impl CongestionOps for Dctcp {
             true => tcp.reno_undo_cwnd(),
             false => tcp.snd_cwnd.max(self.loss_cwnd),
         }
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        &[ENABLED, ALPHA, CE_STATE]
+    }
+
+    fn tell_state(&self, _tcp: &Tcp, values: &mut [f64]) {
+        values.copy_from_slice(&[
+            flagged(!self.is_reno),
+            f64::from(self.alpha) / f64::from(MAX_ALPHA),
+            flagged(self.ce_state),
+        ]);
     }
 }
 

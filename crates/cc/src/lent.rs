@@ -3,7 +3,7 @@
 
 use cclab_interface::{
     AckSample as PktsAcked, CaEvent, CaState, CongestionOps, PacingStatus, RateSample as OpsRate,
-    TCP_INFINITE_SSTHRESH, Tcp, ack_flags,
+    StateColumn, TCP_INFINITE_SSTHRESH, Tcp, ack_flags,
 };
 use cclab_units::{Rate, Time};
 
@@ -297,5 +297,13 @@ impl<O: CongestionOps> CongestionControl for Lent<O> {
         let limited = self.tcp.pacing_rate < u64::MAX;
         let rate = Rate::from_bps(self.tcp.pacing_rate.saturating_mul(8));
         rate.filter(|_| asked && limited)
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        self.ops.state_columns()
+    }
+
+    fn tell_state(&self, values: &mut [f64]) {
+        self.ops.tell_state(&self.tcp, values);
     }
 }

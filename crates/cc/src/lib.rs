@@ -48,6 +48,7 @@ use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 pub use cclab_interface as interface;
+pub use cclab_interface::state::StateColumn;
 pub use cclab_interface::{CongestionOps, Tcp};
 pub use lent::Lent;
 pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
@@ -294,6 +295,16 @@ pub trait CongestionControl: Send {
     fn least_burst(&self) -> Option<u64> {
         None
     }
+
+    /// The columns of the inner state that it tells traces, the same at any time.
+    fn state_columns(&self) -> &'static [StateColumn] {
+        &[]
+    }
+
+    /// Writes its inner state into `values`, of which there is one for each column.
+    fn tell_state(&self, values: &mut [f64]) {
+        let _ = values;
+    }
 }
 
 impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
@@ -339,5 +350,13 @@ impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
 
     fn least_burst(&self) -> Option<u64> {
         (**self).least_burst()
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        (**self).state_columns()
+    }
+
+    fn tell_state(&self, values: &mut [f64]) {
+        (**self).tell_state(values);
     }
 }

@@ -10,7 +10,11 @@
 //! Left out: smaller segments below 1 Mbit/s, and the ends of a round trip in which nothing is
 //! acknowledged.
 
-use cclab_interface::{CaEvent, CaState, CongestionOps, PacingStatus, RateSample, Tcp, before};
+use cclab_interface::state::columns::{ALPHA, ENABLED};
+use cclab_interface::state::{counted, flagged};
+use cclab_interface::{
+    CaEvent, CaState, CongestionOps, PacingStatus, RateSample, StateColumn, Tcp, before,
+};
 use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
@@ -353,6 +357,29 @@ impl Prague {
     }
 }
 
+/// What traces are told.
+const STATE: &[StateColumn] = &[
+    ENABLED,
+    ALPHA,
+    StateColumn::number(
+        "fractional_window_bytes",
+        "Window with its part of a segment, which the stack's follows.",
+    ),
+    StateColumn::number(
+        "kept_rate_bps",
+        "Rate that it keeps where windows are small.",
+    ),
+    StateColumn::flag("keeps_rate", "Whether it keeps the rate, not the window."),
+    StateColumn::count(
+        "virtual_rtt_ns",
+        "Round-trip time by which it grows and reduces (`RTT_virt`).",
+    ),
+    StateColumn::count(
+        "rounds_outside_slow_start",
+        "Rounds in which it was not in slow start.",
+    ),
+];
+
 /// The smoothed round trip in microseconds.
 fn rtt_us(tcp: &Tcp) -> f64 {
     f64::from(tcp.srtt_us) / 8.0
@@ -433,6 +460,22 @@ impl CongestionOps for Prague {
 
     fn tso_segs(&mut self, _tcp: &mut Tcp) -> Option<u32> {
         (!self.is_reno).then_some(self.burst)
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        STATE
+    }
+
+    fn tell_state(&self, tcp: &Tcp, values: &mut [f64]) {
+        values.copy_from_slice(&[
+            flagged(!self.is_reno),
+            self.alpha,
+            self.window * f64::from(tcp.mss_cache),
+            self.rate * 8.0,
+            flagged(self.keeps_rate(tcp)),
+            (self.virtual_rtt_us(tcp) * 1e3).round(),
+            counted(u64::from(self.rounds)),
+        ]);
     }
 }
 

@@ -9,6 +9,7 @@ mod declare;
 mod fault;
 mod ops;
 mod sample;
+pub mod state;
 mod table;
 mod tcp;
 
@@ -17,5 +18,6 @@ pub use declare::Declared;
 pub use declare::{Given, Start};
 pub use ops::{CaEvent, CaState, CongestionOps, ack_flags};
 pub use sample::{AckSample, RateSample};
+pub use state::{StateColumn, StateKind};
 pub use table::{Fault, INTERFACE_VERSION, Parameter, Table, Tell, Text};
 pub use tcp::{HZ, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp, after, before, usecs_to_jiffies};

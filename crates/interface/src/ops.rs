@@ -1,6 +1,6 @@
 //! The hooks of a congestion control.
 
-use crate::{AckSample, RateSample, Tcp};
+use crate::{AckSample, RateSample, StateColumn, Tcp};
 
 /// The state of the stack (`enum tcp_ca_state`).
 #[repr(u8)]
@@ -153,6 +153,16 @@ pub trait CongestionOps: Send {
         let _ = tcp;
         None
     }
+
+    /// The columns of the inner state that it tells traces, the same at any time.
+    fn state_columns(&self) -> &'static [StateColumn] {
+        &[]
+    }
+
+    /// Writes its inner state into `values`, of which there is one for each column.
+    fn tell_state(&self, tcp: &Tcp, values: &mut [f64]) {
+        let _ = (tcp, values);
+    }
 }
 
 impl<O: CongestionOps + ?Sized> CongestionOps for Box<O> {
@@ -206,5 +216,13 @@ impl<O: CongestionOps + ?Sized> CongestionOps for Box<O> {
 
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {
         (**self).sndbuf_expand(tcp)
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        (**self).state_columns()
+    }
+
+    fn tell_state(&self, tcp: &Tcp, values: &mut [f64]) {
+        (**self).tell_state(tcp, values);
     }
 }

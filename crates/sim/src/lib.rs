@@ -10,6 +10,7 @@ mod probe;
 mod sampler;
 pub mod sight;
 mod stack;
+mod states;
 mod steered;
 mod steps;
 mod summary;
@@ -36,6 +37,7 @@ use cclab_units::Time;
 pub use describe::describe;
 pub use own::{OwnVariant, OwnVariants};
 pub use sampler::Sampler;
+pub use states::state_columns;
 pub use steered::{Steered, Steering};
 pub use steps::{FlowStanding, Standing, in_steps};
 pub use unsupported::{

@@ -21,6 +21,7 @@ use crate::probe::Probes;
 use crate::sampler::Sampler;
 use crate::sight::{Captures, Lookout};
 use crate::stack::Profiles;
+use crate::states::States;
 use crate::traffic::Traffic;
 use crate::warmup::Counted;
 use crate::{Progress, SimError, summary};
@@ -43,6 +44,7 @@ pub struct World<'a, P> {
     lookout: Lookout<P>,
     captures: Captures,
     sampler: Sampler,
+    states: States,
     /// When everything was last sampled.
     sampled: Option<Time>,
     /// What had been counted when the warm-up ended.
@@ -109,6 +111,7 @@ impl<'a, P: Probe> World<'a, P> {
             probe,
             captures: Captures::new(scenario),
             sampler: Sampler::new(scenario, flows.iter().map(Flow::start), end),
+            states: States::default(),
             sampled: None,
             warm: None,
             active: count + lasting,

@@ -559,6 +559,8 @@ pub enum EventKind {
     Queue,
     /// Each packet lost, wherever.
     Drop,
+    /// The inner state of each flow's variant, wherever it becomes another.
+    State,
 }
 
 /// A scenario with a seed: the unit of work and of storage.

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use cclab_cc::{Arithmetic, EcnFeedback, Maker, RateSample, WindowInRecovery};
+use cclab_cc::{Arithmetic, EcnFeedback, Maker, RateSample, StateColumn, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time};
@@ -381,6 +381,16 @@ impl Sender {
     /// The rate at which the variant asks payload to leave; `None`: as the stack decides.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.flight.cc.pacing_rate()
+    }
+
+    /// The columns of the variant's inner state.
+    pub fn state_columns(&self) -> &'static [StateColumn] {
+        self.flight.cc.state_columns()
+    }
+
+    /// Writes the variant's inner state into `values`, one for each column.
+    pub fn tell_state(&self, values: &mut [f64]) {
+        self.flight.cc.tell_state(values);
     }
 
     /// The rate that the stack keeps: departures are spaced by it where the variant asks for that,

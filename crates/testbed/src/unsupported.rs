@@ -44,7 +44,7 @@ const MAX_PACKET_RATE: u64 = 1_000_000_000;
 fn on_a_host(scenario: &Scenario, found: &mut Found) {
     for event in &scenario.trace.events {
         let name = match event {
-            EventKind::Ack => continue,
+            EventKind::Ack | EventKind::State => continue,
             EventKind::Queue => "queue",
             EventKind::Drop => "drop",
         };

@@ -4,7 +4,7 @@
 //!
 //! - `summary.json`, `flows.parquet`, `links.parquet`, `histograms.parquet`: what the run was;
 //! - `flow_samples.parquet`, `queue_samples.parquet`: its course in time;
-//! - `acks.parquet`, `queue_events.parquet`, `drops.parquet`: single events, if asked for;
+//! - `acks.parquet`, `queue_events.parquet`, `drops.parquet`, `variant_states.parquet`: single events, if asked for;
 //! - `POINT.pcapng` for each capture point.
 //!
 //! [`read`] gives the first two groups back as a [`Trace`]. The same run gives the same bytes.
@@ -24,6 +24,7 @@ mod recorder;
 pub mod schema;
 pub mod sealed;
 pub mod segment;
+mod states;
 pub mod table;
 pub mod tables;
 

@@ -19,57 +19,118 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::SCHEMA_VERSION;
 use crate::error::TraceError;
-use crate::table::{Column, Data, Kind, Row, Table, Values};
+use crate::table::{Data, Kind, Row, Table, Values};
 
 /// Rows that are held in memory before they are written: a few megabytes for the widest table.
 const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// The file of table `table` in the trace at `dir`.
 pub(crate) fn table_path(dir: &Path, table: &Table) -> PathBuf {
-    dir.join(format!("{}.parquet", table.name))
+    file_of(dir, table.name)
+}
+
+fn file_of(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.parquet"))
+}
+
+/// A column's name, its type, and whether a value can be absent.
+type Field = (&'static str, Kind, bool);
+
+fn fields(table: &Table) -> impl Iterator<Item = Field> + use<> {
+    let columns = table.columns.iter();
+    columns.map(|column| (column.name, column.kind, column.nullable))
 }
 
 /// Writes rows of one table.
 pub struct TableWriter<R, W: Write + Send = File> {
-    path: PathBuf,
-    file: SerializedFileWriter<W>,
-    columns: Vec<Values>,
-    rows: usize,
+    groups: RowGroups<W>,
     row: PhantomData<R>,
 }
 
 impl<R: Row> TableWriter<R> {
     /// Creates the table's file in `dir`.
     pub fn create(dir: &Path) -> Result<TableWriter<R>, TraceError> {
-        let path = table_path(dir, &R::TABLE);
-        let file = File::create(&path).map_err(|e| TraceError::io(&path, e))?;
-        TableWriter::new(file, path)
+        Ok(TableWriter {
+            groups: RowGroups::create(dir, R::TABLE.name, fields(&R::TABLE))?,
+            row: PhantomData,
+        })
     }
 }
 
 impl<R: Row, W: Write + Send> TableWriter<R, W> {
     /// Writes the table to `file`, which messages call `path`.
     pub fn new(file: W, path: PathBuf) -> Result<TableWriter<R, W>, TraceError> {
-        let schema = schema(&R::TABLE).map_err(|e| TraceError::encode(&path, e))?;
-        let file = SerializedFileWriter::new(file, schema, Arc::new(properties()))
-            .map_err(|e| TraceError::encode(&path, e))?;
-        let columns = R::TABLE
-            .columns
-            .iter()
-            .map(|c| Values::new(c.kind))
-            .collect();
         Ok(TableWriter {
-            path,
-            file,
-            columns,
-            rows: 0,
+            groups: RowGroups::new(file, path, R::TABLE.name, fields(&R::TABLE))?,
             row: PhantomData,
         })
     }
 
     /// Appends a row.
     pub fn push(&mut self, row: &R) -> Result<(), TraceError> {
-        row.put(&mut self.columns);
+        self.groups.push(|columns| row.put(columns))
+    }
+
+    /// Writes what is left and the footer.
+    pub fn finish(self) -> Result<(), TraceError> {
+        self.groups.finish()
+    }
+
+    /// Writes what is left and the footer, and gives back what was written to.
+    pub fn into_inner(self) -> Result<W, TraceError> {
+        self.groups.into_inner()
+    }
+
+    /// The error that a value does not fit this table.
+    pub(crate) fn unfit(&self, reason: &str) -> TraceError {
+        TraceError::encode(&self.groups.path, reason)
+    }
+}
+
+/// Rows of any columns, in row groups of bounded size.
+pub(crate) struct RowGroups<W: Write + Send = File> {
+    path: PathBuf,
+    file: SerializedFileWriter<W>,
+    columns: Vec<Values>,
+    rows: usize,
+}
+
+impl RowGroups {
+    /// Creates the file of the table called `name` in `dir`.
+    pub(crate) fn create(
+        dir: &Path,
+        name: &str,
+        fields: impl Iterator<Item = Field>,
+    ) -> Result<RowGroups, TraceError> {
+        let path = file_of(dir, name);
+        let file = File::create(&path).map_err(|e| TraceError::io(&path, e))?;
+        RowGroups::new(file, path, name, fields)
+    }
+}
+
+impl<W: Write + Send> RowGroups<W> {
+    fn new(
+        file: W,
+        path: PathBuf,
+        name: &str,
+        fields: impl Iterator<Item = Field>,
+    ) -> Result<RowGroups<W>, TraceError> {
+        let fields: Vec<Field> = fields.collect();
+        let schema = schema(name, &fields).map_err(|e| TraceError::encode(&path, e))?;
+        let file = SerializedFileWriter::new(file, schema, Arc::new(properties()))
+            .map_err(|e| TraceError::encode(&path, e))?;
+        let columns = fields.iter().map(|&(_, kind, _)| Values::new(kind));
+        Ok(RowGroups {
+            columns: columns.collect(),
+            path,
+            file,
+            rows: 0,
+        })
+    }
+
+    /// Appends a row, whose cells `put` appends to each of the columns.
+    pub(crate) fn push(&mut self, put: impl FnOnce(&mut [Values])) -> Result<(), TraceError> {
+        put(&mut self.columns);
         self.rows += 1;
         if self.rows == ROW_GROUP_ROWS {
             self.flush()
@@ -79,23 +140,17 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
     }
 
     /// Writes what is left and the footer.
-    pub fn finish(self) -> Result<(), TraceError> {
+    pub(crate) fn finish(self) -> Result<(), TraceError> {
         self.into_inner().map(|_| ())
     }
 
-    /// Writes what is left and the footer, and gives back what was written to.
-    pub fn into_inner(mut self) -> Result<W, TraceError> {
+    fn into_inner(mut self) -> Result<W, TraceError> {
         if self.rows > 0 {
             self.flush()?;
         }
         self.file
             .into_inner()
             .map_err(|e| TraceError::encode(&self.path, e))
-    }
-
-    /// The error that a value does not fit this table.
-    pub(crate) fn unfit(&self, reason: &str) -> TraceError {
-        TraceError::encode(&self.path, reason)
     }
 
     fn flush(&mut self) -> Result<(), TraceError> {
@@ -122,7 +177,7 @@ fn read_rows<R: Row>(file: Bytes) -> Result<Vec<R>, String> {
     let text = |e: ParquetError| e.to_string();
     let reader = SerializedFileReader::new(file).map_err(text)?;
     let found = reader.metadata().file_metadata().schema();
-    if *found != *schema(&R::TABLE).map_err(text)? {
+    if *found != *schema(R::TABLE.name, &fields(&R::TABLE).collect::<Vec<_>>()).map_err(text)? {
         return Err(format!(
             "its columns are not those of {} {}",
             SCHEMA_VERSION,
@@ -158,22 +213,16 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
-    let fields = table
-        .columns
-        .iter()
-        .map(column_type)
-        .collect::<Result<_, _>>()?;
+fn schema(name: &str, fields: &[Field]) -> Result<TypePtr, ParquetError> {
+    let fields = fields.iter().map(column_type).collect::<Result<_, _>>()?;
     Ok(Arc::new(
-        Type::group_type_builder(table.name)
-            .with_fields(fields)
-            .build()?,
+        Type::group_type_builder(name).with_fields(fields).build()?,
     ))
 }
 
-fn column_type(column: &Column) -> Result<TypePtr, ParquetError> {
+fn column_type(&(name, kind, nullable): &Field) -> Result<TypePtr, ParquetError> {
     let unsigned = |bit_width| Some(LogicalType::integer(bit_width, false));
-    let (physical, logical) = match column.kind {
+    let (physical, logical) = match kind {
         Kind::U32 => (Physical::INT32, unsigned(32)),
         Kind::U64 => (Physical::INT64, unsigned(64)),
         Kind::I64 => (Physical::INT64, Some(LogicalType::integer(64, true))),
@@ -181,13 +230,13 @@ fn column_type(column: &Column) -> Result<TypePtr, ParquetError> {
         Kind::Bool => (Physical::BOOLEAN, None),
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
-    let repetition = if column.nullable {
+    let repetition = if nullable {
         Repetition::OPTIONAL
     } else {
         Repetition::REQUIRED
     };
     Ok(Arc::new(
-        Type::primitive_type_builder(column.name, physical)
+        Type::primitive_type_builder(name, physical)
             .with_repetition(repetition)
             .with_logical_type(logical)
             .build()?,

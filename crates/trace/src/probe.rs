@@ -14,6 +14,9 @@ pub enum Event<'a> {
     QueueSample(QueueSample),
     /// A sender took in an acknowledgement.
     Ack(AckEvent),
+    /// The inner state of a flow's variant: a number for each of its columns
+    /// ([`Recording::states`](crate::Recording::states)).
+    State(u32, &'a [f64]),
     /// A packet entered or left a queue.
     Queue(QueueEvent),
     /// A packet was lost.
@@ -31,6 +34,11 @@ pub trait Probe {
 
     /// Whether acknowledgements are wanted at `now`.
     fn wants_acks(&self, now: Time) -> bool;
+    /// Whether the inner state of variants is wanted at `now`.
+    fn wants_states(&self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
     /// Whether queue events are wanted at any time; none are computed otherwise.
     fn looks_at_queues(&self) -> bool {
         true

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cclab_interface::StateColumn;
 use cclab_spec::{EventKind, TraceOptions};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ use crate::schema::{
     ProbeSample, ProbeSummary, QueueEvent, QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
+use crate::states::StatesWriter;
 use crate::tables::Bin;
 
 /// What a [`Recorder`] keeps. The default keeps samples and summaries only.
@@ -29,6 +31,9 @@ pub struct Recording {
     pub queue: bool,
     /// One row per lost packet.
     pub drops: bool,
+    /// The columns of each flow's variant whose inner state is kept, in the scenario's order; empty: of
+    /// none.
+    pub states: Vec<&'static [StateColumn]>,
     /// Names of the capture points; [`Event::Packet`] carries an index into them.
     pub capture: Vec<String>,
     /// Bytes of each captured packet that are kept; 0 keeps whole packets.
@@ -43,13 +48,15 @@ pub struct Recording {
 }
 
 impl From<&TraceOptions> for Recording {
-    /// What a study asks for. It does not know [`Recording::wire`].
+    /// What a study asks for. It does not know [`Recording::wire`] and
+    /// [`Recording::states`].
     fn from(options: &TraceOptions) -> Recording {
         let wants = |kind| options.events.contains(&kind);
         Recording {
             acks: wants(EventKind::Ack),
             queue: wants(EventKind::Queue),
             drops: wants(EventKind::Drop),
+            states: Vec::new(),
             capture: options.capture.clone(),
             snaplen: options.snaplen,
             from: options.from,
@@ -104,6 +111,7 @@ pub struct Recorder {
     acks: Option<TableWriter<(Time, AckEvent)>>,
     queue: Option<TableWriter<(Time, QueueEvent)>>,
     drops: Option<TableWriter<(Time, DropEvent)>>,
+    states: Option<StatesWriter>,
     /// Made at the first transfer.
     transfers: Option<TableWriter<(Time, Transfer)>>,
     captures: Vec<CaptureWriter>,
@@ -139,6 +147,7 @@ impl Recorder {
                 .drops
                 .then(|| TableWriter::create(dir))
                 .transpose()?,
+            states: StatesWriter::create(dir, &recording.states)?,
             transfers: None,
             captures,
             recording,
@@ -165,6 +174,7 @@ impl Recorder {
         self.acks.map_or(Ok(()), TableWriter::finish)?;
         self.queue.map_or(Ok(()), TableWriter::finish)?;
         self.drops.map_or(Ok(()), TableWriter::finish)?;
+        self.states.map_or(Ok(()), StatesWriter::finish)?;
         self.transfers.map_or(Ok(()), TableWriter::finish)?;
         self.captures
             .into_iter()
@@ -206,6 +216,10 @@ impl Recorder {
             Event::FlowSample(row) => self.flow_samples.push(&(now, row)),
             Event::QueueSample(row) => self.queue_samples.push(&(now, row)),
             Event::Ack(row) => self.acks.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
+            Event::State(flow, values) => self
+                .states
+                .as_mut()
+                .map_or(Ok(()), |t| t.push(now, flow, values)),
             Event::Queue(row) => self.queue.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
             Event::Drop(row) => self.drops.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
             Event::Transfer(began, row) => {
@@ -227,6 +241,9 @@ impl Recorder {
 impl Probe for Recorder {
     fn wants_acks(&self, now: Time) -> bool {
         self.wants(self.recording.acks, now)
+    }
+    fn wants_states(&self, now: Time) -> bool {
+        self.wants(self.states.is_some(), now)
     }
     fn looks_at_queues(&self) -> bool {
         self.recording.queue

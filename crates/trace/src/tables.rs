@@ -280,5 +280,6 @@ pub fn markdown() -> String {
     for table in TABLES {
         page += &table.markdown();
     }
+    page += crate::states::PAGE;
     page
 }

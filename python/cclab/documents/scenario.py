@@ -23,7 +23,7 @@ Direction: TypeAlias = Literal["forward", "reverse"]
 """Which way a flow's data travels over the bottleneck."""
 
 
-EventKind: TypeAlias = Literal["ack", "queue", "drop"]
+EventKind: TypeAlias = Literal["ack", "queue", "drop", "state"]
 """A kind of traced event."""
 
 

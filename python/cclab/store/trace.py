@@ -35,6 +35,7 @@ TABLES = (
     "acks",
     "queue_events",
     "drops",
+    "variant_states",
     "flows",
     "datagrams",
     "frames",
@@ -213,6 +214,19 @@ class Trace:
         frame = self.table("flow_samples").filter(flow=flow).sort("time_s")
         ended = self.table("flows").filter(name=flow)["ended_s"].item()
         return frame if ended is None else frame.filter(pl.col("time_s") <= ended)
+
+    def states_of(self, flow: str) -> pl.DataFrame:
+        """The inner state of a flow's variant, a row wherever it became another, with the columns
+        that the variant declares. `until_s` is when the next row came, or the flow ended.
+
+        Raises `InputError` if the run did not record it.
+        """
+        frame = self.table("variant_states").filter(flow=flow).sort("time_s")
+        ended = self.table("flows").filter(name=flow)["ended_s"].item()
+        last = self.end_s if ended is None else ended
+        until = pl.col("time_s").shift(-1).fill_null(pl.max_horizontal("time_s", pl.lit(last)))
+        own = [column for column in frame.columns if frame[column].null_count() < frame.height]
+        return frame.select(own).with_columns(until_s=until)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:

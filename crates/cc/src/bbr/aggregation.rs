@@ -31,6 +31,12 @@ impl Aggregation {
         self.acked = 0;
     }
 
+    /// The largest excess, in segments.
+    pub(super) fn extra(&self) -> u16 {
+        let [first, second] = self.extra;
+        first.max(second)
+    }
+
     fn on_round(&mut self) {
         self.rounds += 1;
         if self.rounds >= WINDOW {
@@ -79,9 +85,8 @@ impl Bbr {
         if !self.pipe.is_full() {
             return 0;
         }
-        let [first, second] = self.aggregation.extra;
         let most = (u64::from(self.bw()) * MOST_MICROS / BW_UNIT) as u32;
-        u32::from(first.max(second)).min(most)
+        u32::from(self.aggregation.extra()).min(most)
     }
 }
 

@@ -25,6 +25,11 @@ impl Bandwidth {
         self.filter.get() as u32
     }
 
+    /// Rounds so far.
+    pub(super) fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
     /// A round begins where `delivered` segments are.
     pub(super) fn begin_round(&mut self, delivered: u32) {
         self.next_round = delivered;

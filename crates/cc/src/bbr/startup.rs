@@ -24,6 +24,11 @@ impl Pipe {
         self.full
     }
 
+    /// Rounds in a row without growth.
+    pub(super) fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
     /// A timeout: rates from now on are compared with nothing.
     pub(super) fn forget_rate(&mut self) {
         self.bw = 0;

@@ -23,6 +23,11 @@ impl FullPipe {
         self.reached
     }
 
+    /// Rounds in a row without growth.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Whether it is since the estimate began.
     pub(super) fn is_full_now(&self) -> bool {
         self.now

@@ -57,6 +57,11 @@ impl MinRtt {
         Some(self.min).filter(|&min| min != Time::NEVER)
     }
 
+    /// The smallest since a dip was last due; `None` before the first.
+    pub(super) fn recent(&self) -> Option<Time> {
+        Some(self.recent).filter(|&recent| recent != Time::NEVER)
+    }
+
     /// Whether a segment that left when `delivered` bytes were is of a dip.
     pub(super) fn limits(&self, delivered: u64) -> bool {
         (self.limited.0..=self.limited.1).contains(&delivered)

@@ -7,8 +7,9 @@
 mod hystart;
 mod root;
 
+use cclab_interface::state::ABSENT;
 use cclab_interface::{
-    AckSample, CaEvent, CaState, CongestionOps, HZ, Tcp, after, usecs_to_jiffies,
+    AckSample, CaEvent, CaState, CongestionOps, HZ, StateColumn, Tcp, after, usecs_to_jiffies,
 };
 
 use self::hystart::HyStart;
@@ -264,6 +265,39 @@ impl CongestionOps for Cubic {
         if !self.hystart.found && tcp.in_slow_start() && self.rules.hystart {
             self.hystart.update(tcp, delay, curve.delay_min);
         }
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        super::STATE
+    }
+
+    fn tell_state(&self, tcp: &Tcp, values: &mut [f64]) {
+        let Curve {
+            last_max_cwnd,
+            origin,
+            k,
+            epoch_start,
+            tcp_cwnd,
+            ..
+        } = self.curve;
+        let running = epoch_start != 0;
+        let bytes = |segments: u32| f64::from(segments) * f64::from(tcp.mss_cache);
+        let of_epoch = |value: f64| if running { value } else { ABSENT };
+        values.copy_from_slice(&[
+            match (tcp.in_slow_start(), running && tcp_cwnd > tcp.snd_cwnd) {
+                (true, _) => 0.0,
+                (false, false) => 1.0,
+                (false, true) => 2.0,
+            },
+            if last_max_cwnd == 0 {
+                ABSENT
+            } else {
+                bytes(last_max_cwnd)
+            },
+            of_epoch(bytes(origin)),
+            of_epoch((f64::from(k) / f64::from(1u32 << TIME_SHIFT) * 1e9).round()),
+            of_epoch(bytes(tcp_cwnd)),
+        ]);
     }
 }
 

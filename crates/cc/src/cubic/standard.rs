@@ -2,6 +2,7 @@
 //!
 //! Only the four operations of IEEE 754 are used, so that results are the same everywhere.
 
+use cclab_interface::state::{ABSENT, StateColumn};
 use cclab_units::Time;
 
 use crate::hystart::{HyStartPlusPlus, LinuxHyStart, Verdict};
@@ -264,6 +265,36 @@ impl CongestionControl for Cubic {
 
     fn ssthresh(&self) -> u64 {
         (self.state.ssthresh * self.mss) as u64 // infinity saturates
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        super::STATE
+    }
+
+    fn tell_state(&self, values: &mut [f64]) {
+        let State {
+            cwnd,
+            ssthresh,
+            w_max,
+            epoch,
+            ..
+        } = self.state;
+        let of_epoch = |value: fn(&Epoch) -> f64| epoch.as_ref().map_or(ABSENT, value);
+        values.copy_from_slice(&[
+            match epoch {
+                _ if cwnd < ssthresh => 0.0,
+                Some(epoch) if epoch.reno >= cwnd => 2.0,
+                _ => 1.0,
+            },
+            if w_max == 0.0 {
+                ABSENT
+            } else {
+                w_max * self.mss
+            },
+            of_epoch(|epoch| epoch.origin) * self.mss,
+            (of_epoch(|epoch| epoch.k) * 1e9).round(),
+            of_epoch(|epoch| epoch.reno) * self.mss,
+        ]);
     }
 }
 

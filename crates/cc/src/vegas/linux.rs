@@ -1,7 +1,9 @@
 //! Vegas as Linux 6.12 has it (`tcp_vegas.c`): whole segments and microseconds, one step a
 //! round trip.
 
-use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, Tcp};
+use cclab_interface::state::columns::{BASE_RTT, ENABLED, ROUND_MIN_RTT, ROUND_SAMPLES};
+use cclab_interface::state::{counted, flagged};
+use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, StateColumn, Tcp};
 
 use super::Round;
 use crate::Config;
@@ -92,6 +94,30 @@ impl CongestionOps for Vegas {
 
     fn pkts_acked(&mut self, _tcp: &mut Tcp, sample: &AckSample) {
         self.round.pkts_acked(sample);
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        &[ENABLED, ROUND_SAMPLES, BASE_RTT, ROUND_MIN_RTT]
+    }
+
+    fn tell_state(&self, _tcp: &Tcp, values: &mut [f64]) {
+        let Round {
+            enabled,
+            samples,
+            base,
+            min,
+            ..
+        } = self.round;
+        let nanos = |micros: u32| {
+            let known = Some(micros).filter(|&micros| micros < Round::UNKNOWN);
+            counted(known.map(|micros| u64::from(micros) * 1_000))
+        };
+        values.copy_from_slice(&[
+            flagged(enabled),
+            counted(u64::from(samples)),
+            nanos(base),
+            nanos(min),
+        ]);
     }
 }
 

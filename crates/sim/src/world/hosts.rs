@@ -45,8 +45,11 @@ impl<'a, P: Probe> World<'a, P> {
             SENDER => self.pump_flow::<SENDER>(index),
             _ => self.pump_flow::<RECEIVER>(index),
         }
-        if P::ON && side == SENDER && !syn && self.probe.wants_acks(self.net.now()) {
-            self.trace_ack(index);
+        if P::ON && side == SENDER && !syn {
+            if self.probe.wants_acks(self.net.now()) {
+                self.trace_ack(index);
+            }
+            self.trace_state(index);
         }
     }
 
@@ -85,6 +88,9 @@ impl<'a, P: Probe> World<'a, P> {
         self.hosts.flows[index].act(now, now);
         self.pump_flow::<SENDER>(index);
         self.pump_flow::<RECEIVER>(index);
+        if P::ON {
+            self.trace_state(index);
+        }
     }
 
     /// Something is due in cross traffic.

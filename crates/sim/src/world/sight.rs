@@ -142,6 +142,15 @@ impl<P: Probe> World<'_, P> {
         self.probe.record(now, Event::Drop(event));
     }
 
+    /// Tells the probe the inner state of a flow's variant, if it is another than before.
+    pub(super) fn trace_state(&mut self, index: usize) {
+        let now = self.net.now();
+        if self.probe.wants_states(now) {
+            let flow = &self.hosts.flows[index];
+            self.states.tell(index, flow, now, self.probe);
+        }
+    }
+
     pub(super) fn trace_ack(&mut self, index: usize) {
         let Some(flow) = self.hosts.flows[index].tcp() else {
             return; // datagrams are not acknowledged

@@ -1,6 +1,6 @@
 //! Who keeps the window of a flow.
 
-use cclab_cc::{Arithmetic, Config, CongestionControl, Maker};
+use cclab_cc::{Arithmetic, Config, CongestionControl, Maker, StateColumn};
 use cclab_units::Rate;
 
 use super::linux::{Finder, Linux};
@@ -73,6 +73,22 @@ impl Control {
         match self {
             Control::Own(own) => own.ssthresh(),
             Control::Linux(linux) => linux.ssthresh(),
+        }
+    }
+
+    /// The columns of the variant's inner state.
+    pub fn state_columns(&self) -> &'static [StateColumn] {
+        match self {
+            Control::Own(own) => own.state_columns(),
+            Control::Linux(linux) => linux.state_columns(),
+        }
+    }
+
+    /// Writes the variant's inner state into `values`, one for each column.
+    pub fn tell_state(&self, values: &mut [f64]) {
+        match self {
+            Control::Own(own) => own.tell_state(values),
+            Control::Linux(linux) => linux.tell_state(values),
         }
     }
 

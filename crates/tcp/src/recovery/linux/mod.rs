@@ -29,7 +29,7 @@ mod timeout;
 mod timers;
 mod usage;
 
-use cclab_cc::{Config, StampClocks};
+use cclab_cc::{Config, StampClocks, StateColumn};
 use cclab_interface::{CaEvent, CaState, CongestionOps, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp};
 use cclab_units::{Rate, Time};
 
@@ -250,6 +250,16 @@ impl Linux {
     pub fn pacing_rate(&self) -> Option<Rate> {
         let asked = self.tcp.pacing_status == PacingStatus::Needed as u32;
         self.kept_rate().filter(|_| asked)
+    }
+
+    /// The columns of the variant's inner state.
+    pub fn state_columns(&self) -> &'static [StateColumn] {
+        self.ops.state_columns()
+    }
+
+    /// Writes the variant's inner state into `values`, one for each column.
+    pub fn tell_state(&self, values: &mut [f64]) {
+        self.ops.tell_state(&self.tcp, values);
     }
 
     /// `sk_pacing_rate`, whether segments leave by it or not; `None`: there is no limit.
