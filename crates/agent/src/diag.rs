@@ -18,9 +18,13 @@ const BY_FAMILY: u16 = 20;
 const MESSAGE: usize = 72;
 /// The groups of TCP sockets that end: of IPv4, and of IPv6, where sockets may speak IPv4.
 const GROUPS: u32 = 1 << 0 | 1 << 2;
-/// Attributes: TCP_INFO and the variant.
+/// Attributes: TCP_INFO, the variant, and what variants tell of their inner state; asked for one of
+/// these, each answers with its own.
 const INFO: u16 = 2;
+const VEGAS_INFO: u16 = 3;
 const CONGESTION: u16 = 4;
+const DCTCP_INFO: u16 = 9;
+const BBR_INFO: u16 = 16;
 /// Every state but LISTEN, CLOSE and TIME_WAIT.
 const STATES: u32 = 0xfff & !(1 << 10) & !(1 << 7) & !(1 << 6);
 
@@ -85,7 +89,7 @@ impl Connections {
             let mut request = [0; 56];
             request[0] = family as u8;
             request[1] = libc::IPPROTO_TCP as u8;
-            request[2] = 1 << (INFO - 1) | 1 << (CONGESTION - 1);
+            request[2] = 1 << (INFO - 1) | 1 << (VEGAS_INFO - 1) | 1 << (CONGESTION - 1);
             request[4..8].copy_from_slice(&STATES.to_ne_bytes());
             netlink.dump(BY_FAMILY, &request, |body| {
                 take(body, (*local, *remote), found, false);
@@ -123,7 +127,15 @@ fn take(
     connection.ended = ended;
     for (name, value) in Attributes(&body[MESSAGE..]) {
         match name {
-            INFO => connection.info = tcp_info::parse(value),
+            INFO => {
+                connection.info = TcpInfo {
+                    cc_info: connection.info.cc_info,
+                    ..tcp_info::parse(value)
+                }
+            }
+            VEGAS_INFO | DCTCP_INFO | BBR_INFO => {
+                connection.info.cc_info = tcp_info::words(value);
+            }
             CONGESTION => {
                 let text = String::from_utf8_lossy(value);
                 connection.variant = text.trim_end_matches('\0').to_owned();

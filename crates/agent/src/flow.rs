@@ -307,8 +307,14 @@ impl Bulk {
     }
 
     fn read_sender(&mut self) {
-        if let Some(Ok(info)) = self.sender.as_ref().map(|s| tcp_info::of(s.as_raw_fd())) {
-            self.last = info;
+        let Some(socket) = self.sender.as_ref().map(AsRawFd::as_raw_fd) else {
+            return;
+        };
+        if let Ok(info) = tcp_info::of(socket) {
+            self.last = TcpInfo {
+                cc_info: tcp_info::of_variant(socket),
+                ..info
+            };
         }
     }
 

@@ -10,10 +10,25 @@ use crate::sys;
 /// Bytes of the structure of Linux 6.12; an older kernel gives less, the rest is zero.
 const SIZE: usize = 248;
 
+/// `TCP_CC_INFO`.
+const TCP_CC_INFO: i32 = 26;
+
 /// TCP_INFO of a socket.
 pub fn of(socket: RawFd) -> io::Result<TcpInfo> {
     let (bytes, _) = sys::get_option::<[u8; SIZE]>(socket, libc::IPPROTO_TCP, libc::TCP_INFO)?;
     Ok(parse(&bytes))
+}
+
+/// TCP_CC_INFO of a socket: what its variant tells of its inner state; zeros if it tells nothing.
+pub fn of_variant(socket: RawFd) -> [u32; 5] {
+    let told = sys::get_option::<[u8; 20]>(socket, libc::IPPROTO_TCP, TCP_CC_INFO);
+    told.map_or([0; 5], |(bytes, _)| words(&bytes))
+}
+
+/// `union tcp_cc_info` in words; what a shorter one lacks is zero.
+pub fn words(bytes: &[u8]) -> [u32; 5] {
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
+    [0, 1, 2, 3, 4].map(|word| u32::from_ne_bytes([0, 1, 2, 3].map(|i| byte(4 * word + i))))
 }
 
 /// Reads the structure; what a shorter one lacks is zero.
@@ -60,5 +75,6 @@ pub fn parse(bytes: &[u8]) -> TcpInfo {
         snd_wnd: word(228),
         rcv_wnd: word(232),
         total_rto: half(240),
+        cc_info: [0; 5],
     }
 }

@@ -23,6 +23,7 @@ mod probes;
 mod records;
 mod ring;
 mod samples;
+mod states;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -75,7 +76,7 @@ pub fn harvest(
     raw: &Path,
     out: &Path,
 ) -> Result<Kept, HarvestError> {
-    let recorder = Recorder::create(out, Recording::from(&scenario.trace))?;
+    let recorder = Recorder::create(out, recording(scenario))?;
     let machine = &Machine::whole(orders.clone());
     let recorded = [Recorded {
         kernel,
@@ -83,6 +84,14 @@ pub fn harvest(
         raw,
     }];
     complete(scenario, orders, &recorded, raw, out, recorder, None)
+}
+
+/// What a kernel can record of what `scenario` asks for.
+pub fn recording(scenario: &Scenario) -> Recording {
+    Recording {
+        states: states::state_columns(scenario),
+        ..Recording::from(&scenario.trace)
+    }
 }
 
 /// As [`harvest`] of a run that several `machines` have carried out, with what `recorder`, that of

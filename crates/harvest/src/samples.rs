@@ -12,6 +12,7 @@ use crate::datagrams::Progress;
 use crate::error::HarvestError;
 use crate::flows::Carried;
 use crate::records::{Run, acked, payload, sent};
+use crate::states::States;
 
 /// Hands the rows of `samples` to `recorder`. `syns` are the SYNs that each flow sent again,
 /// which the kernel counts as retransmissions, and `carried` is what carried each flow's data.
@@ -26,6 +27,7 @@ pub fn record(
     recorder: &mut Recorder,
 ) -> Result<(), String> {
     let rates = bottleneck_rates(run.layout);
+    let mut states = States::of(run.scenario);
     let mut progress: Vec<_> = carried.iter().map(Carried::progress).collect();
     for sample in samples {
         match sample {
@@ -47,7 +49,11 @@ pub fn record(
                     // A flow that has not started has no state.
                     let paces = cclab_testbed::paces(run.scenario, &outcome.cc_in_force);
                     let row = flow_sample(*flow, info, *received, syns[index], paces);
-                    recorder.record(Time::from_nanos(*at), Event::FlowSample(row));
+                    let at = Time::from_nanos(*at);
+                    recorder.record(at, Event::FlowSample(row));
+                    if recorder.wants_states(at) {
+                        states.tell(index, info, at, recorder);
+                    }
                 }
             }
             Sample::Queue {

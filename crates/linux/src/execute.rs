@@ -10,7 +10,7 @@ use cclab_spec::{Limit, Run, Scenario};
 use cclab_testbed::orders::{SURROUNDINGS, Surroundings};
 use cclab_testbed::records::{Failure, OUTCOME, Outcome};
 use cclab_testbed::{Machine, Orders, Target, Unsupported};
-use cclab_trace::{Progress, Recorder, Recording};
+use cclab_trace::{Progress, Recorder};
 use cclab_units::Time;
 use serde::Serialize;
 
@@ -140,7 +140,7 @@ fn executed(
     let dir = fs::canonicalize(dir).map_err(RunError::io(dir))?;
     let raw = dir.join(RAW);
     if let (Target::Wire, Place::Guest { kernels }) = (target, how.place) {
-        let mut recorder = Recorder::create(&dir, Recording::from(&scenario.trace))?;
+        let mut recorder = Recorder::create(&dir, cclab_harvest::recording(scenario))?;
         let machines = machines(scenario, &orders, kernels).map_err(RunError::NoKernel)?;
         fs::create_dir(&raw).map_err(RunError::io(&raw))?;
         let folders: Vec<PathBuf> = (0..machines.len())

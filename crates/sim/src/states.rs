@@ -2,6 +2,7 @@
 
 use cclab_cc::StateColumn;
 use cclab_spec::Scenario;
+use cclab_tcp::sender::State;
 use cclab_trace::{Event, Probe};
 use cclab_units::{Stream, Time};
 
@@ -43,7 +44,8 @@ impl States {
             return;
         };
         let columns = sender.state_columns().len();
-        if columns == 0 {
+        // Before the handshake is done, the variant has not begun.
+        if columns == 0 || matches!(sender.state(), State::Closed | State::SynSent) {
             return;
         }
         self.state.clear();

@@ -292,6 +292,13 @@ pub struct TcpInfo {
     pub rcv_wnd: u32,
     /// Retransmission timeouts so far.
     pub total_rto: u16,
+    /// What the variant tells of its inner state (`union tcp_cc_info`), in words; zeros: nothing.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub cc_info: [u32; 5],
+}
+
+fn is_nothing(cc_info: &[u32; 5]) -> bool {
+    *cc_info == [0; 5]
 }
 
 /// `events.json`: what is needed to read `events.ring`.

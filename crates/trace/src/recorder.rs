@@ -88,6 +88,9 @@ pub(crate) struct SummaryFile {
     pub probes: Vec<String>,
     /// Names of the capture points.
     pub capture: Vec<String>,
+    /// The columns of `variant_states` that each flow's variant declares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<Vec<String>>,
     /// The machines that ran it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machine>,
@@ -192,7 +195,7 @@ impl Recorder {
             write_echoes(&dir, &summary.probes)?;
         }
         write_histograms(&dir, summary)?;
-        write_summary(&dir, recording.capture, summary)
+        write_summary(&dir, recording, summary)
     }
 
     /// Takes in `data`, the first bytes of a packet of `len` bytes that passed capture point
@@ -381,7 +384,7 @@ fn write_bins(
     Ok(())
 }
 
-fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Result<(), TraceError> {
+fn write_summary(dir: &Path, recording: Recording, summary: &RunSummary) -> Result<(), TraceError> {
     let path = summary_path(dir);
     let file = SummaryFile {
         schema: SCHEMA_VERSION.to_owned(),
@@ -391,7 +394,12 @@ fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Resu
         links: summary.links.iter().map(|l| l.name.clone()).collect(),
         traffic: summary.traffic.iter().map(|t| t.name.clone()).collect(),
         probes: summary.probes.iter().map(|p| p.name.clone()).collect(),
-        capture,
+        capture: recording.capture,
+        states: recording
+            .states
+            .iter()
+            .map(|own| own.iter().map(|column| column.name.to_owned()).collect())
+            .collect(),
         machines: summary.machines.clone(),
         kernel: None,
         fidelity: summary.fidelity,

@@ -18,6 +18,7 @@ from cclab.measure.stats import Estimate, estimate
 from cclab.plan import in_words
 from cclab.quantities import points
 from cclab.quantities.names import evaluated
+from cclab.quantities.states import UntoldError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -208,12 +209,16 @@ def lines(
     judged = []
     for criterion in criteria:
         settings = []
-        for params, by_variant in beside.values():
-            if not _meant(params, criterion.at):
-                continue
-            label = ", ".join(in_words({key: params[key] for key in varied}))
-            setting = _setting(criterion, allowed, params, by_variant, subject, standards)
-            settings.append(replace(setting, label=label or "the only setting"))
+        try:
+            for params, by_variant in beside.values():
+                if not _meant(params, criterion.at):
+                    continue
+                label = ", ".join(in_words({key: params[key] for key in varied}))
+                setting = _setting(criterion, allowed, params, by_variant, subject, standards)
+                settings.append(replace(setting, label=label or "the only setting"))
+        except UntoldError as error:
+            judged.append(Line(criterion, [], None, unavailable=str(error)))
+            continue
         if not settings:
             raise InputError(
                 f"criterion {shown.quoted(criterion.id)}: its scenario has no setting with "

@@ -14,7 +14,7 @@ import numpy as np
 from cclab import captures, shown
 from cclab.errors import StudyError
 from cclab.metrics import RUN_METRICS, of_flow, of_source
-from cclab.quantities import expressions, points
+from cclab.quantities import expressions, points, states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,6 +93,7 @@ class Names(Mapping[str, Any]):
             "each": self._each,
             "sources": self._sources,
             "capture": self._captured,
+            "states": self._states,
         }
 
     def _of(self, flow: str, expression: str) -> Any:
@@ -146,6 +147,10 @@ class Names(Mapping[str, Any]):
                 f"no number {shown.quoted(name)} of a capture; there are {known}"
             )
         return float(_number(row[name]))
+
+    def _states(self, query: str) -> float:
+        """A number of the inner state of the flow's variant, by SQL (`quantities.states`)."""
+        return states.asked(self.run.trace, self.flow, query)
 
     def _between(self, from_s: float, to_s: float) -> pl.DataFrame:
         time = self.samples["time_s"]

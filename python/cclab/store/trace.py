@@ -219,14 +219,21 @@ class Trace:
         """The inner state of a flow's variant, a row wherever it became another, with the columns
         that the variant declares. `until_s` is when the next row came, or the flow ended.
 
-        Raises `InputError` if the run did not record it.
+        Raises `InputError` if the run did not record it, or the variant declares nothing.
         """
+        declared = dict(zip(self._names("flows"), self.summary.get("states", []), strict=False))
+        if not declared.get(flow):
+            raise InputError(
+                f"no inner state of flow {shown.quoted(flow)}: its variant tells none, or the study "
+                'did not ask for it (trace.events = ["state"])'
+            )
         frame = self.table("variant_states").filter(flow=flow).sort("time_s")
         ended = self.table("flows").filter(name=flow)["ended_s"].item()
         last = self.end_s if ended is None else ended
         until = pl.col("time_s").shift(-1).fill_null(pl.max_horizontal("time_s", pl.lit(last)))
-        own = [column for column in frame.columns if frame[column].null_count() < frame.height]
-        return frame.select(own).with_columns(until_s=until)
+        own = [_spelled_in_seconds(column) for column in declared[flow]]
+        named = [name for name in frame.columns if name in own]
+        return frame.with_columns(until_s=until).select("time_s", "until_s", "flow", *named)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:
@@ -307,12 +314,16 @@ def _cells(column: bytes | list[str]) -> np.ndarray:
     return np.frombuffer(column, dtype=np.float64)
 
 
+def _spelled_in_seconds(column: str) -> str:
+    return f"{column.removesuffix('_ns')}_s" if column.endswith("_ns") else column
+
+
 def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
-    spans = [c for c in frame.columns if c.endswith("_ns") and frame.schema[c].is_integer()]
+    spans = [c for c in frame.columns if c.endswith("_ns") and frame.schema[c].is_numeric()]
     seconds = [
-        (pl.col(c).cast(pl.Float64) * _SECONDS).alias(f"{c.removesuffix('_ns')}_s") for c in spans
+        (pl.col(c).cast(pl.Float64) * _SECONDS).alias(_spelled_in_seconds(c)) for c in spans
     ]
-    order = [f"{c.removesuffix('_ns')}_s" if c in spans else c for c in frame.columns]
+    order = [_spelled_in_seconds(c) if c in spans else c for c in frame.columns]
     return frame.with_columns(seconds).select(order)
 
 

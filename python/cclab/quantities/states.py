@@ -1,0 +1,87 @@
+"""The inner state of a flow's variant, as expressions ask for it: by SQL, which has the words for
+phases that follow one another."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cclab import shown
+from cclab.errors import InputError
+from cclab.quantities import expressions
+
+if TYPE_CHECKING:
+    from cclab.store.trace import Trace
+
+PHASE = "phase"
+"""The column of variants that are machines."""
+
+
+class UntoldError(expressions.ExpressionError):
+    """The variant does not tell of its inner state what is asked for."""
+
+
+def asked(trace: Trace, flow: str, query: str) -> float:
+    """The number that `query` gives, a SELECT of one value from `states` and `phases`.
+
+    `states` has a row wherever the state became another: `time_s`, `until_s`, and the columns that
+    the variant declares. `phases` has a row for each stay in a phase: `nth` from 0, `phase`,
+    `before` and `after` it (null: none), `from_s`, `until_s`, and each other column as it was when
+    the stay began, and with `_last` at the end of its name as it was when the stay ended.
+
+    What is true is 1, and no value is not a number. Raises `UntoldError` if the variant does not
+    tell what the query names, and `ExpressionError` if it cannot be answered with one number.
+    """
+    try:
+        states = trace.states_of(flow)
+    except InputError as error:
+        raise UntoldError(str(error)) from error
+    tables = {"states": states}
+    if PHASE in states.columns:
+        tables["phases"] = phases(states)
+    try:
+        answer = pl.SQLContext(frames=tables).execute(query, eager=True)
+    except pl.exceptions.ColumnNotFoundError as error:
+        told = _first_line(error).partition(";")[0]
+        raise UntoldError(f"flow {shown.quoted(flow)}: its variant does not tell it: {told}") from error
+    except pl.exceptions.PolarsError as error:
+        if "'phases' was not found" in str(error):
+            raise UntoldError(f"flow {shown.quoted(flow)}: its variant tells no {PHASE}") from error
+        known = "; ".join(f"{name} has {', '.join(frame.columns)}" for name, frame in tables.items())
+        raise expressions.ExpressionError(f"{_first_line(error)} ({known})") from error
+    if answer.width != 1 or answer.height > 1:
+        raise expressions.ExpressionError(
+            f"states() asks for one value, and this gives {answer.height} rows of {answer.width}"
+        )
+    value: Any = answer.item() if answer.height else None
+    if isinstance(value, str):
+        raise expressions.ExpressionError(
+            f"states() asks for a number, and this gives {value!r}: compare it with what it is to be"
+        )
+    return math.nan if value is None else float(value)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def phases(states: pl.DataFrame) -> pl.DataFrame:
+    """The stays in phases, in order: what `asked` calls `phases`."""
+    others = [c for c in states.columns if c not in (PHASE, "flow", "time_s", "until_s")]
+    stays = (
+        states.with_columns(nth=pl.col(PHASE).rle_id())
+        .group_by("nth", maintain_order=True)
+        .agg(
+            pl.col(PHASE).first(),
+            pl.col("time_s").first().alias("from_s"),
+            pl.col("until_s").last(),
+            *(pl.col(name).first() for name in others),
+            *(pl.col(name).last().alias(f"{name}_last") for name in others),
+        )
+    )
+    return stays.with_columns(
+        before=pl.col(PHASE).shift(1),
+        after=pl.col(PHASE).shift(-1),
+    )
