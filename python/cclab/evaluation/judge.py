@@ -17,8 +17,9 @@ from cclab.measure import findings
 from cclab.measure.stats import Estimate, estimate
 from cclab.plan import in_words
 from cclab.quantities import points
+from cclab.quantities.expressions import ExpressionError
 from cclab.quantities.names import evaluated
-from cclab.quantities.states import UntoldError
+from cclab.quantities.states import untold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,6 +59,9 @@ _STANDING: dict[findings.Finding, Standing] = {
     "open": "undecided",
 }
 """Against a standard, by whether the subject is within the margin."""
+
+_ROUNDING = 1e-12
+"""Values that differ by no more than this part of theirs are the same, but for rounding."""
 
 _MOST_SEEDS = 10_000
 """More are told as `more than` these: no number of runs will do."""
@@ -216,8 +220,11 @@ def lines(
                 label = ", ".join(in_words({key: params[key] for key in varied}))
                 setting = _setting(criterion, allowed, params, by_variant, subject, standards)
                 settings.append(replace(setting, label=label or "the only setting"))
-        except UntoldError as error:
-            judged.append(Line(criterion, [], None, unavailable=str(error)))
+        except ExpressionError as error:
+            why = untold(error)
+            if why is None:
+                raise
+            judged.append(Line(criterion, [], None, unavailable=str(why)))
             continue
         if not settings:
             raise InputError(
@@ -315,7 +322,7 @@ def _p(excess: Floats) -> float | None:
     """
     if len(excess) < 2:
         return None
-    if np.ptp(excess) == 0:
+    if np.ptp(excess) <= _ROUNDING * np.abs(excess).max():
         return 0.0 if excess[0] > 0 else 1.0
     return float(tests.ttest_1samp(excess, 0.0, alternative="greater").pvalue)
 

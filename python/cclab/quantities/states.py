@@ -23,13 +23,22 @@ class UntoldError(expressions.ExpressionError):
     """The variant does not tell of its inner state what is asked for."""
 
 
+def untold(error: BaseException) -> UntoldError | None:
+    """What a variant does not tell, if that is why an expression failed with `error`."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, UntoldError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
+
+
 def asked(trace: Trace, flow: str, query: str) -> float:
     """The number that `query` gives, a SELECT of one value from `states` and `phases`.
 
     `states` has a row wherever the state became another: `time_s`, `until_s`, and the columns that
     the variant declares. `phases` has a row for each stay in a phase: `nth` from 0, `phase`,
     `before` and `after` it (null: none), `from_s`, `until_s`, and each other column as it was when
-    the stay began, and with `_last` at the end of its name as it was when the stay ended.
+    the stay began; with `_last` at the end of its name as it was last in the stay, and with `_next`
+    as it was when the next stay began.
 
     What is true is 1, and no value is not a number. Raises `UntoldError` if the variant does not
     tell what the query names, and `ExpressionError` if it cannot be answered with one number.
@@ -82,6 +91,7 @@ def phases(states: pl.DataFrame) -> pl.DataFrame:
         )
     )
     return stays.with_columns(
-        before=pl.col(PHASE).shift(1),
-        after=pl.col(PHASE).shift(-1),
+        pl.col(PHASE).shift(1).alias("before"),
+        pl.col(PHASE).shift(-1).alias("after"),
+        *(pl.col(name).shift(-1).alias(f"{name}_next") for name in others),
     )
