@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use cclab_cc::Variant;
+use cclab_cc::interface::{StateColumn, StateKind};
 use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
@@ -17,7 +18,8 @@ use crate::parameters::parameters;
 use crate::support::doing_all;
 
 /// Every variant: name, one line about it, where it is defined, its parameters, the backends that
-/// have it, the kernel's module of it (null where the kernel needs none, or has none).
+/// have it, the kernel's module of it (null where the kernel needs none, or has none), the columns of
+/// the inner state that it tells traces of the simulator.
 pub fn variants() -> String {
     let row = |v: &Variant| {
         json!({
@@ -27,9 +29,25 @@ pub fn variants() -> String {
             "params": parameters(v.params),
             "backends": doing_all(&with_variant(v)),
             "module": v.kernel.and_then(InKernel::module),
+            "state": v.state_columns().iter().map(state_column).collect::<Vec<_>>(),
         })
     };
     json!(cclab_cc::VARIANTS.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+fn state_column(column: &StateColumn) -> Value {
+    let (kind, words) = match column.kind {
+        StateKind::Number => ("number", None),
+        StateKind::Count => ("count", None),
+        StateKind::Flag => ("flag", None),
+        StateKind::Word(words) => ("word", Some(words)),
+    };
+    json!({
+        "name": column.name,
+        "kind": kind,
+        "words": words,
+        "meaning": column.meaning,
+    })
 }
 
 /// What the variant's file at `path` is, as a row of [`variants`] with its language, file, texts and

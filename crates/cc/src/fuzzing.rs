@@ -1,5 +1,6 @@
 //! The laws of the trait, checked on every variant over operations that bytes spell out.
 
+use cclab_interface::StateKind;
 use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
@@ -20,6 +21,9 @@ const SLOW_STARTS: [SlowStart; 3] = [
     SlowStart::HyStartPlusPlus,
     SlowStart::LinuxHyStart,
 ];
+/// Counts from here on are no longer exact in a number with a fraction.
+const MOST_COUNT: f64 = (1u64 << 53) as f64;
+
 /// Runs `data` as operations on every variant of the simulator in every arithmetic.
 ///
 /// # Panics
@@ -101,6 +105,25 @@ impl Model {
         }
     }
 
+    /// What it tells traces is what its columns declare.
+    fn check_state(&self) {
+        let columns = self.cc.state_columns();
+        let mut values = vec![f64::NAN; columns.len()];
+        self.cc.tell_state(&mut values);
+        for (column, value) in columns.iter().zip(values) {
+            let fits = match column.kind {
+                _ if value.is_nan() => true, // absent
+                StateKind::Number => value.is_finite(),
+                StateKind::Count => value >= 0.0 && value.fract() == 0.0 && value < MOST_COUNT,
+                StateKind::Flag => value == 0.0 || value == 1.0,
+                StateKind::Word(words) => {
+                    words.get(value as usize).is_some() && value.fract() == 0.0
+                }
+            };
+            assert!(fits, "{}: {} is {value}", self.label, column.name);
+        }
+    }
+
     /// Three bytes are one operation; returns cwnd and ssthresh after each.
     fn run(mut self, data: &[u8]) -> Vec<(u64, u64)> {
         let measured = data.len().is_multiple_of(2).then_some(self.srtt);
@@ -119,6 +142,7 @@ impl Model {
                 let sane = (8..=1_000_000_000_000_000).contains(&rate.bps());
                 assert!(sane, "{}: paces at {rate}/s", self.label);
             }
+            self.check_state();
             self.windows.push((cwnd, ssthresh));
         }
         self.windows

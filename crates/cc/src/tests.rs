@@ -170,6 +170,28 @@ fn names_of_elsewhere_are_nobodys_and_unique() {
     assert!(near().any(|near| near.name == "l4s"));
 }
 
+/// What two variants call the same is the same, but for the words of a machine's phases: one table
+/// holds the states of both.
+#[test]
+fn columns_of_states_mean_the_same_everywhere() {
+    let columns: Vec<_> = VARIANTS
+        .iter()
+        .flat_map(|variant| variant.state_columns())
+        .filter(|column| column.name != "phase")
+        .collect();
+    for (place, column) in columns.iter().enumerate() {
+        let same = columns[..place]
+            .iter()
+            .filter(|other| other.name == column.name);
+        assert!(same.clone().all(|other| other == column), "{}", column.name);
+        assert!(column.meaning.ends_with('.'), "{}", column.name);
+    }
+    for name in ["bbr", "bbr3", "copa", "cubic", "dctcp", "prague", "vegas"] {
+        let variant = find(name).expect("a variant");
+        assert!(!variant.state_columns().is_empty(), "{name}");
+    }
+}
+
 #[test]
 fn the_start_is_the_configured_one() {
     for variant in simulated() {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cclab_interface::CongestionOps;
+use cclab_interface::{CongestionOps, StateColumn};
 use cclab_units::InKernel;
 use cclab_units::parameter::{Parameter, Params, Relation};
 
 use crate::lent::Lent;
-use crate::{Arithmetic, Config, CongestionControl};
+use crate::{Arithmetic, Config, CongestionControl, SlowStart};
 
 /// The parameter by which a flow asks for low latency (RFC 9331 section 4.1), of the variants that
 /// declare it.
@@ -200,6 +200,24 @@ impl Variant {
         match (self.ops, arithmetic) {
             (Some(ops), Arithmetic::Segments) => Some(Maker::Stack(ops)),
             _ => self.build.map(Maker::Own),
+        }
+    }
+
+    /// The columns of the inner state that it tells traces of the simulator; none of one that only
+    /// kernels have.
+    pub fn state_columns(&self) -> &'static [StateColumn] {
+        let config = Config {
+            mss: 1_460,
+            initial_window: 14_600,
+            initial_ssthresh: u64::MAX,
+            slow_start: SlowStart::Plain,
+            arithmetic: Arithmetic::Segments,
+            params: Params::defaults(self.params),
+        };
+        match (self.ops, self.build) {
+            (Some(ops), _) => ops(&config).state_columns(),
+            (None, Some(build)) => build(&config).state_columns(),
+            (None, None) => &[],
         }
     }
 

@@ -13,7 +13,8 @@ pub fn shown(text: &[u8]) -> String {
 }
 
 /// Every variant: name, one line about it, where it is defined, its parameters, the backends that
-/// have it, the kernel's module of it (null where the kernel needs none, or has none).
+/// have it, the kernel's module of it (null where the kernel needs none, or has none), the columns of
+/// the inner state that it tells traces of the simulator.
 #[pyfunction]
 pub fn variants() -> String {
     cclab_backends::variants()

@@ -11,12 +11,10 @@ import polars as pl
 from cclab import shown
 from cclab.errors import InputError
 from cclab.quantities import expressions
+from cclab.store.trace import PHASE
 
 if TYPE_CHECKING:
     from cclab.store.trace import Trace
-
-PHASE = "phase"
-"""The column of variants that are machines."""
 
 
 class UntoldError(expressions.ExpressionError):
@@ -49,16 +47,20 @@ def asked(trace: Trace, flow: str, query: str) -> float:
         raise UntoldError(str(error)) from error
     tables = {"states": states}
     if PHASE in states.columns:
-        tables["phases"] = phases(states)
+        tables["phases"] = trace.phases_of(flow)
     try:
         answer = pl.SQLContext(frames=tables).execute(query, eager=True)
     except pl.exceptions.ColumnNotFoundError as error:
         told = _first_line(error).partition(";")[0]
-        raise UntoldError(f"flow {shown.quoted(flow)}: its variant does not tell it: {told}") from error
+        raise UntoldError(
+            f"flow {shown.quoted(flow)}: its variant does not tell it: {told}"
+        ) from error
     except pl.exceptions.PolarsError as error:
         if "'phases' was not found" in str(error):
             raise UntoldError(f"flow {shown.quoted(flow)}: its variant tells no {PHASE}") from error
-        known = "; ".join(f"{name} has {', '.join(frame.columns)}" for name, frame in tables.items())
+        known = "; ".join(
+            f"{name} has {', '.join(frame.columns)}" for name, frame in tables.items()
+        )
         raise expressions.ExpressionError(f"{_first_line(error)} ({known})") from error
     if answer.width != 1 or answer.height > 1:
         raise expressions.ExpressionError(
@@ -67,31 +69,10 @@ def asked(trace: Trace, flow: str, query: str) -> float:
     value: Any = answer.item() if answer.height else None
     if isinstance(value, str):
         raise expressions.ExpressionError(
-            f"states() asks for a number, and this gives {value!r}: compare it with what it is to be"
+            f"states() asks for a number, and this gives {value!r}: compare it with a text"
         )
     return math.nan if value is None else float(value)
 
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
-
-
-def phases(states: pl.DataFrame) -> pl.DataFrame:
-    """The stays in phases, in order: what `asked` calls `phases`."""
-    others = [c for c in states.columns if c not in (PHASE, "flow", "time_s", "until_s")]
-    stays = (
-        states.with_columns(nth=pl.col(PHASE).rle_id())
-        .group_by("nth", maintain_order=True)
-        .agg(
-            pl.col(PHASE).first(),
-            pl.col("time_s").first().alias("from_s"),
-            pl.col("until_s").last(),
-            *(pl.col(name).first() for name in others),
-            *(pl.col(name).last().alias(f"{name}_last") for name in others),
-        )
-    )
-    return stays.with_columns(
-        pl.col(PHASE).shift(1).alias("before"),
-        pl.col(PHASE).shift(-1).alias("after"),
-        *(pl.col(name).shift(-1).alias(f"{name}_next") for name in others),
-    )

@@ -49,6 +49,9 @@ TABLES = (
 )
 """The tables a trace can have; which of them it has is the study's choice (`[trace]`)."""
 
+PHASE = "phase"
+"""The column of the states of variants that are machines."""
+
 _SECONDS = 1e-9
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError)
@@ -224,8 +227,8 @@ class Trace:
         declared = dict(zip(self._names("flows"), self.summary.get("states", []), strict=False))
         if not declared.get(flow):
             raise InputError(
-                f"no inner state of flow {shown.quoted(flow)}: its variant tells none, or the study "
-                'did not ask for it (trace.events = ["state"])'
+                f"no inner state of flow {shown.quoted(flow)}: its variant tells none, or "
+                'the study did not ask for it (trace.events = ["state"])'
             )
         frame = self.table("variant_states").filter(flow=flow).sort("time_s")
         ended = self.table("flows").filter(name=flow)["ended_s"].item()
@@ -234,6 +237,35 @@ class Trace:
         own = [_spelled_in_seconds(column) for column in declared[flow]]
         named = [name for name in frame.columns if name in own]
         return frame.with_columns(until_s=until).select("time_s", "until_s", "flow", *named)
+
+    def phases_of(self, flow: str) -> pl.DataFrame:
+        """The stays of a flow's variant in its phases, in order: `nth` from 0, `phase`, `before`
+        and `after` it (null: none), `from_s`, `until_s`, and each other column of `states_of` as it
+        was when the stay began; with `_last` at the end of its name as it was last in the stay, and
+        with `_next` as it was when the next stay began.
+
+        Raises `InputError` if the variant told no phases.
+        """
+        states = self.states_of(flow)
+        if PHASE not in states.columns:
+            raise InputError(f"the variant of flow {shown.quoted(flow)} has no phases")
+        others = [c for c in states.columns if c not in (PHASE, "flow", "time_s", "until_s")]
+        stays = (
+            states.with_columns(nth=pl.col(PHASE).rle_id())
+            .group_by("nth", maintain_order=True)
+            .agg(
+                pl.col(PHASE).first(),
+                pl.col("time_s").first().alias("from_s"),
+                pl.col("until_s").last(),
+                *(pl.col(name).first() for name in others),
+                *(pl.col(name).last().alias(f"{name}_last") for name in others),
+            )
+        )
+        return stays.with_columns(
+            pl.col(PHASE).shift(1).alias("before"),
+            pl.col(PHASE).shift(-1).alias("after"),
+            *(pl.col(name).shift(-1).alias(f"{name}_next") for name in others),
+        )
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:
@@ -320,9 +352,7 @@ def _spelled_in_seconds(column: str) -> str:
 
 def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
     spans = [c for c in frame.columns if c.endswith("_ns") and frame.schema[c].is_numeric()]
-    seconds = [
-        (pl.col(c).cast(pl.Float64) * _SECONDS).alias(_spelled_in_seconds(c)) for c in spans
-    ]
+    seconds = [(pl.col(c).cast(pl.Float64) * _SECONDS).alias(_spelled_in_seconds(c)) for c in spans]
     order = [_spelled_in_seconds(c) if c in spans else c for c in frame.columns]
     return frame.with_columns(seconds).select(order)
 

@@ -19,9 +19,12 @@ are in segments (Linux's `snd_cwnd`), times in seconds, rates in bytes a second.
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from cclab._core import Ack, Congestion, Report, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Ack", "Congestion", "Report", "Variant", "compiled"]
 
@@ -44,6 +47,11 @@ class Variant(Window):
     needs_ecn: ClassVar[bool] = False
     """Whether its flows negotiate ECN, whatever the study says, and the receiver echoes the mark of
     each packet (DCTCP's way)."""
+
+    traced: ClassVar[Sequence[str]] = ()
+    """Attributes of an object that traces with `events = ["state"]` tell wherever one became
+    another: numbers, True and False, or None. A unit stands at the end of a name (`bw_bps`,
+    `base_rtt_ns`, `queue_bytes`)."""
 
     def on_ack(self, ack: Ack) -> None:
         """An acknowledgement arrived, and the window may change: set `cwnd`, or `pacing_rate`."""

@@ -31,6 +31,11 @@ def wrong(file: str, cls: type[Variant]) -> str | None:
     for switch in _SWITCHES:
         if not isinstance(getattr(cls, switch), bool):
             return f"{file}: {name}.{switch} = {getattr(cls, switch)!r}: it is True or False"
+    traced = cls.traced
+    if isinstance(traced, str) or not all(
+        isinstance(name, str) and name.isidentifier() for name in traced
+    ):
+        return f'{file}: {name}.traced = {traced!r}: it is a tuple of names, as ("alpha", "bw_bps")'
     for hook in HOOKS:
         why = _wrong_hook(hook, own[hook]) if hook in own else None
         if why:

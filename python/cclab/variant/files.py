@@ -46,6 +46,8 @@ class Class:
     """The hooks that it defines."""
     own_recovery: bool
     needs_ecn: bool
+    traced: list[str]
+    """The attributes that traces tell."""
     native: native.Native | None
     """What compiles the hooks, if they are to be."""
 
@@ -80,13 +82,19 @@ class Files:
                 self._classes[label] = _variant(file, getattr(module, file["name"], None))
         return self._classes[label]
 
-    def with_params(self, file: Mapping[str, Any], params: Mapping[str, float]) -> Class:
+    def with_params(
+        self, file: Mapping[str, Any], params: Mapping[str, float], *, tells: bool = False
+    ) -> Class:
         """The class of `file` with the `params` of a flow. Raises `FileError` as `load`, and if it
-        does not take them."""
+        does not take them.
+
+        A class that `tells` traces of its objects runs as Python, to the same bytes.
+        """
         cls = self.load(file)
         defined = [hook for hook in HOOKS if _defines(cls, hook)]
         compiled = None
-        if getattr(cls, "_is_compiled", False) and native.missing() is None:
+        traced = list(cls.traced) if tells else []
+        if getattr(cls, "_is_compiled", False) and not traced and native.missing() is None:
             asked = [*defined, *(["on_congestion"] if "on_congestion" not in defined else [])]
             compiled = native.Native(cls, asked, self._texts)
         return Class(
@@ -97,6 +105,7 @@ class Files:
             defined,
             bool(cls.own_recovery),
             bool(cls.needs_ecn),
+            traced,
             compiled,
         )
 
@@ -115,6 +124,7 @@ class Files:
         """The classes of the flows and the cross traffic of `scenario`, each once for each set of
         parameters."""
         classes: list[Class] = []
+        tells = "state" in scenario["trace"]["events"]
         files = {file["label"]: file for file in scenario.get("variant_files", [])}
         for user in [*scenario["flows"], *scenario.get("traffic", [])]:
             file = files.get(user.get("cc", ""))
@@ -122,7 +132,7 @@ class Files:
                 continue
             params = user.get("cc_params", {})
             if not any((made.label, made.params) == (file["label"], params) for made in classes):
-                classes.append(self.with_params(file, params))
+                classes.append(self.with_params(file, params, tells=tells))
         return classes
 
     @contextlib.contextmanager

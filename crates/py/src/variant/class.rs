@@ -1,11 +1,11 @@
 //! A Python class as a congestion control of Linux's stack.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cclab_cc::EcnFeedback;
 use cclab_cc::interface::{
-    AckSample, CaState, CongestionOps, PacingStatus, RateSample, TCP_INFINITE_SSTHRESH, Tcp,
-    ack_flags,
+    AckSample, CaState, CongestionOps, PacingStatus, RateSample, StateColumn,
+    TCP_INFINITE_SSTHRESH, Tcp, ack_flags,
 };
 use cclab_sim::OwnVariant;
 use pyo3::prelude::*;
@@ -36,6 +36,8 @@ pub struct Class {
     own_recovery: bool,
     /// Whether it needs the mark of each packet.
     needs_ecn: bool,
+    /// The attributes that traces tell.
+    traced: Vec<String>,
     /// What compiles its hooks, as `cclab.variant.native` does, if they are to be.
     pub(super) native: Option<Py<PyAny>>,
 }
@@ -49,6 +51,7 @@ impl Class {
             true => EcnFeedback::PerPacket,
             false => EcnFeedback::Classic,
         };
+        let columns = columns(&self.traced);
         let class = Arc::new(self);
         OwnVariant {
             label,
@@ -57,6 +60,7 @@ impl Class {
             make: Arc::new(move |_| {
                 Box::new(Flow {
                     class: Arc::clone(&class),
+                    columns,
                     failure: failure.clone(),
                     watch: watch.clone(),
                     object: None,
@@ -76,9 +80,23 @@ impl Class {
     }
 }
 
+/// The columns for the attributes `names`. What was made once stays: a process has few classes and many
+/// runs of each.
+fn columns(names: &[String]) -> &'static [StateColumn] {
+    static MADE: Mutex<BTreeMap<Vec<String>, &'static [StateColumn]>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(names.to_vec()).or_insert_with(|| {
+        let of = |name: &String| StateColumn::number(name.clone().leak(), "");
+        let columns: Vec<StateColumn> = names.iter().map(of).collect();
+        columns.leak()
+    })
+}
+
 /// The class at one connection.
 struct Flow {
     class: Arc<Class>,
+    /// The columns of what it tells traces.
+    columns: &'static [StateColumn],
     failure: Failure,
     watch: Watch,
     /// Made when the connection begins; gone once it failed.
@@ -333,5 +351,18 @@ impl CongestionOps for Flow {
             Ok(cwnd)
         });
         told.unwrap_or(restored)
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        self.columns
+    }
+
+    fn tell_state(&self, _tcp: &Tcp, values: &mut [f64]) {
+        let Some(object) = &self.object else {
+            return;
+        };
+        if let Err(error) = object.numbers(self.columns, values) {
+            self.failure.tell(&self.class.label, "traced", error);
+        }
     }
 }

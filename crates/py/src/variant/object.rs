@@ -1,6 +1,6 @@
 //! The object of a connection, and how its hooks are called: as Python, or compiled.
 
-use cclab_cc::interface::Tcp;
+use cclab_cc::interface::{StateColumn, Tcp};
 use pyo3::prelude::*;
 
 use super::call::{Hook, Watch};
@@ -94,6 +94,17 @@ impl Object {
                 Ok(compiled.state().answer().taken())
             }
         }
+    }
+
+    /// The numbers of its attributes `names`; not a number where one is None.
+    pub fn numbers(&self, names: &[StateColumn], values: &mut [f64]) -> PyResult<()> {
+        Python::attach(|py| {
+            for (column, value) in names.iter().zip(values) {
+                let told: Option<f64> = self.window.bind(py).getattr(column.name)?.extract()?;
+                *value = told.unwrap_or(f64::NAN);
+            }
+            Ok(())
+        })
     }
 
     /// Calls `on_timer`, at the time `now`.
