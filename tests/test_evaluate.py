@@ -247,6 +247,7 @@ def test_nobody_is_compared_with_itself_alone(suite: Path, tmp_path: Path) -> No
         (('"two.toml"', '"tow.toml"'), "11:1", "no such file"),
         (('id         = "rival"', 'id         = "loss"'), "34:1", "2 times 'loss'"),
         (("bottleneck_drop_rate", "bottleneck_drop_rate +"), "24:1", "in `bottleneck_drop_rate +`"),
+        (("better     = ", "better       "), "22:12", "Expected '='"),
     ],
 )
 def test_a_suite_with_an_error_is_refused_where_it_stands(
@@ -275,6 +276,8 @@ def test_an_unknown_variant_and_an_unknown_suite_are_refused(
     assert not (tmp_path / "out").exists()
     assert invoke(["evaluate", "cubic", "--suite", "nope"]) == WRONG_INPUT
     assert "rfc9743" in capsys.readouterr().err
+    assert invoke(["evaluate", "cubic", "--suite", str(tmp_path)]) == WRONG_INPUT
+    assert "is no suite: there is no suite.toml in it" in capsys.readouterr().err
 
 
 def test_every_suite_that_comes_along_can_be_planned() -> None:

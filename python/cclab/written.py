@@ -27,7 +27,15 @@ def decoded(path: Path, text: str, kind: type[_T], schema: ModuleType) -> _T:
     except msgspec.ValidationError as error:
         message, _, at = str(error).partition(" - at `$")
     except msgspec.DecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
+        # tomllib's: `Expected '=' after a key (at line 3, column 7)`.
+        where = re.fullmatch(
+            r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error)
+        )
+        if where is None:
+            raise StudyError(f"{path}: {error}") from None
+        lines = text.splitlines() or [""]
+        line, column = where[2] or len(lines), where[3] or len(lines[-1]) + 1
+        raise StudyError(f"{path}:{line}:{column}: {where[1]}") from None
     place = at.rstrip("`")
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message)
     if unknown:

@@ -91,7 +91,11 @@ impl Probe for Kept {
             Event::FlowSample(sample) => self.0.flow_samples.push((now, sample)),
             Event::QueueSample(sample) => self.0.queue_samples.push((now, sample)),
             Event::Transfer(begun, transfer) => self.0.transfers.push((begun, transfer)),
-            Event::Ack(_) | Event::Queue(_) | Event::Drop(_) | Event::Packet(..) => {}
+            Event::Ack(_)
+            | Event::State(..)
+            | Event::Queue(_)
+            | Event::Drop(_)
+            | Event::Packet(..) => {}
         }
     }
 }

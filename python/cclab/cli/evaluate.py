@@ -96,12 +96,19 @@ def evaluate(
         if scheduler.danger is not None:
             note(scheduler.danger)
     standards, lines = _listed("--against", against), _listed("--only", only)
+    able: list[Planned] = []
+
+    def announce(planned: Sequence[Planned]) -> None:
+        able.extend(each for each in planned if not each.refusals)
+        _announce(able)
+
     with ExitStack() as stack:
 
         def listener(planned: Planned, stack: ExitStack = stack) -> SweepProgress:
             stack.close()
             runs = count(len(planned.plan.runs), "run")
-            note(f"{planned.scenario.name}: {planned.scenario.title}, {runs}")
+            place = f"{able.index(planned) + 1} of {len(able)}"
+            note(f"{place}: {planned.scenario.name}: {planned.scenario.title}, {runs}")
             return stack.enter_context(SweepProgress())
 
         card = evaluation.evaluate(
@@ -118,7 +125,7 @@ def evaluate(
             jobs=jobs,
             cluster=scheduler,
             listener=listener,
-            announce=_announce,
+            announce=announce,
         )
     if json:
         print_json(card.document())
@@ -129,11 +136,12 @@ def evaluate(
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _announce(planned: Sequence[Planned]) -> None:
+def _announce(able: Sequence[Planned]) -> None:
     """What is to run, and about how long that takes with nothing done yet."""
-    able = [each for each in planned if not each.refusals]
+    if not able:
+        return
     runs = [run for each in able for run in (*each.plan.runs, *companions.of(each.plan).runs)]
-    backend = backend_called(planned[0].plan.backend)
+    backend = backend_called(able[0].plan.backend)
     seconds = estimate.seconds_of_all(runs, backend, sweep.cpus())
     note(
         f"{count(len(able), 'scenario')}, {count(len(runs), 'run')}, "

@@ -65,6 +65,8 @@ def load(suite: str | Path) -> Loaded:
     places = (Path(suite), SUITES / suite, SHIPPED / suite)
     folder = next((place for place in places if (place / NAME).is_file()), None)
     if folder is None:
+        if "/" in str(suite) or Path(suite).is_dir():
+            raise InputError(f"{shown.quoted(suite)} is no suite: there is no {NAME} in it")
         raise InputError(f"no suite {shown.quoted(suite)}; there are: {', '.join(names())}")
     path = folder / NAME
     try:

@@ -84,6 +84,7 @@ impl Probe for Log {
                 ack.flow = 0;
                 format!("{name}: {ack:?}")
             }
+            Event::State(flow, values) => format!("{}: {values:?}", self.name(flow)),
             Event::Queue(mut queue) => {
                 let name = self.name(queue.flow).to_string();
                 queue.flow = 0;
