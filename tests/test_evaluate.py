@@ -278,7 +278,10 @@ def test_an_unknown_variant_and_an_unknown_suite_are_refused(
 
 
 def test_every_suite_that_comes_along_can_be_planned() -> None:
-    shipped = {"rfc9743", "nsperf", "c4", "bbr", "aqm", "tcpeval", "transperf", "prudentia"}
+    shipped = {
+        *("rfc9743", "nsperf", "c4", "bbr", "aqm", "tcpeval", "transperf", "prudentia"),
+        "l4s",
+    }
     assert shipped <= set(evaluation.names())
     for name in evaluation.names():
         loaded = evaluation.load(name)
