@@ -302,6 +302,9 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                 swept = each.plan.points[0].params
                 for criterion in loaded.criteria(each.scenario.name):
                     assert set(criterion.at) <= set(swept), criterion.id
+                for key, _, value in (word.partition("=") for word in each.scenario.set):
+                    # A discipline that a scenario sets is not replaced by a sweep below it.
+                    assert "kind =" not in value or f"{key}.kind" not in swept, each.scenario.name
 
 
 CRITERION = Criterion(
