@@ -281,7 +281,10 @@ def test_an_unknown_variant_and_an_unknown_suite_are_refused(
 
 
 def test_every_suite_that_comes_along_can_be_planned() -> None:
-    shipped = {"rfc9743", "nsperf", "c4", "bbr", "aqm", "tcpeval", "transperf", "prudentia"}
+    shipped = {
+        *("rfc9743", "nsperf", "c4", "bbr", "aqm", "tcpeval", "transperf", "prudentia"),
+        "l4s",
+    }
     assert shipped <= set(evaluation.names())
     for name in evaluation.names():
         loaded = evaluation.load(name)
@@ -302,6 +305,9 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                 swept = each.plan.points[0].params
                 for criterion in loaded.criteria(each.scenario.name):
                     assert set(criterion.at) <= set(swept), criterion.id
+                for key, _, value in (word.partition("=") for word in each.scenario.set):
+                    # A discipline that a scenario sets is not replaced by a sweep below it.
+                    assert "kind =" not in value or f"{key}.kind" not in swept, each.scenario.name
 
 
 CRITERION = Criterion(

@@ -110,6 +110,121 @@ def test_who_yields_gets_little_of_its_share(tmp_path: Path) -> None:
     }
 
 
+def settings(card: Card, line: str) -> dict[tuple[object, ...], Setting]:
+    """The settings of a line by the values of what is swept, without variants."""
+    return {
+        tuple(value for key, value in setting.params.items() if not key.endswith(".cc")): setting
+        for setting in card.line(line).settings
+    }
+
+
+def mean(setting: Setting) -> float:
+    """The mean of what the variant under test was measured at, which all seeds have."""
+    values = [value for value in setting.subject.values if value is not None]
+    assert len(values) == len(setting.subject.values)
+    return sum(values) / len(values)
+
+
+def test_prague_takes_more_than_twice_what_cubic_gets_behind_dualpi2(tmp_path: Path) -> None:
+    """heistp/l4s-tests, key finding 3, at 50 Mbit/s and 20 ms."""
+    card = judged("prague", "S1-ratio", "S1-rival", out=tmp_path, suite="l4s")
+    assert verdicts(card) == {"S1-ratio": "fails", "S1-rival": "worse than standard"}
+    ratio = mean(settings(card, "S1-ratio")["50Mbit", "20ms", "20ms"])
+    assert 2.0 < ratio < 3.2
+    share = settings(card, "S1-rival")["50Mbit", "20ms", "20ms"]
+    assert share.standing == "worse"
+
+
+def test_prague_waits_for_seconds_behind_fq_codel_where_the_rate_falls(tmp_path: Path) -> None:
+    """The same, key finding 7: it takes a classic mark for one of many."""
+    card = judged("prague", "S2-fq-codel", out=tmp_path, repeat=3, suite="l4s")
+    assert verdicts(card) == {
+        "S2-fq-codel-spike": "worse than standard",
+        "S2-fq-codel-goodput": "no worse than standard",
+    }
+    assert mean(settings(card, "S2-fq-codel-spike")["25Mbit", "80ms"]) > 0.1
+    assert mean(settings(card, "S2-fq-codel-spike")["5Mbit", "80ms"]) > 0.4
+
+
+def test_prague_uses_about_half_of_a_rate_that_bursts_come_to(tmp_path: Path) -> None:
+    """The same, key finding 8."""
+    card = judged("prague", "S2-bursty", out=tmp_path, repeat=3, suite="l4s")
+    assert verdicts(card) == {
+        "S2-bursty-before": "worse than standard",
+        "S2-bursty-after": "worse than standard",
+        "S2-bursty-delay": "no worse than standard",
+    }
+    (after,) = settings(card, "S2-bursty-after").values()
+    assert 0.35 < mean(after) / 25e6 < 0.6
+
+
+def test_prague_leaves_little_in_one_queue_that_marks(tmp_path: Path) -> None:
+    """The same, key findings 1 and 2: more than ten to one, heard by marks or by losses."""
+    card = judged("prague", "S6-fq-codel", out=tmp_path, repeat=3, suite="l4s")
+    told = verdicts(card)
+    assert told["S6-fq-codel-ratio"] == "fails"
+    assert told["S6-fq-codel-rival"] == "worse than standard"
+    assert all(mean(s) > 10 for s in settings(card, "S6-fq-codel-ratio").values())
+
+
+L4S = ("4.1", "4.3-proportion", "4.3-scalable", "4.3-rtt", "4.3-bursts")
+
+
+def test_prague_does_what_rfc_9331_asks(tmp_path: Path) -> None:
+    card = judged("prague", *L4S, out=tmp_path, repeat=2, suite="l4s")
+    assert set(verdicts(card).values()) == {"meets"}
+    assert len(card.lines) == len(L4S)
+
+
+def test_cubic_is_no_l4s_sender_and_no_worse_beside_one(tmp_path: Path) -> None:
+    card = judged("cubic", *L4S, "S1-fq", "S7", out=tmp_path, repeat=2, suite="l4s")
+    told = verdicts(card)
+    for line in ("4.1-ect1", "4.3-proportion", "4.3-scalable", "4.3-bursts"):
+        assert told.pop(line) == "fails", line
+    assert set(told.values()) == {"no worse than standard", "meets"}
+
+
+def test_a_tunnel_that_clears_codepoints_makes_prague_a_standard(tmp_path: Path) -> None:
+    """RFC 9743, 6.2: where its marks are copied out it takes nearly all."""
+    card = judged("prague", "6.2-copied-goodput", "6.2-bleached-goodput", out=tmp_path, repeat=3)
+    assert verdicts(card) == {
+        "6.2-copied-goodput": "worse than standard",
+        "6.2-bleached-goodput": "no worse than standard",
+    }
+
+
+def test_a_tunnel_that_loses_marks_has_a_full_queue(tmp_path: Path) -> None:
+    """Nobody slows down until the queue of 0.6 s is full."""
+    card = judged("cubic", "6.2-lost-delay", "6.2-copied-delay", out=tmp_path, repeat=2)
+    assert all(mean(s) > 0.3 for s in settings(card, "6.2-lost-delay").values())
+    assert all(mean(s) < 0.03 for s in settings(card, "6.2-copied-delay").values())
+
+
+def test_wifi_that_fades_to_a_tenth_takes_longer_than_arithmetic_allows(tmp_path: Path) -> None:
+    """80 Mbit need 1 + 2 + (80 - 20 - 4) / 20 = 5.8 s over 20, 2 and 20 Mbit/s; and 4.2 s where
+    it fades by a tenth."""
+    card = judged("cubic", "wifi-fade", out=tmp_path, repeat=3, suite="c4")
+    (text,) = settings(card, "wifi-fade-time").values()
+    (specification,) = settings(card, "wifi-fade-spec-time").values()
+    assert mean(text) > 5.8
+    assert 4.2 < mean(specification) < mean(text)
+
+
+def test_a_variant_that_asks_for_marks_is_judged_where_nothing_marks(tmp_path: Path) -> None:
+    card = judged("prague", "wifi-bad-time", out=tmp_path, repeat=3, suite="c4")
+    (setting,) = card.line("wifi-bad-time").settings
+    assert setting.doubts == []
+    assert verdicts(card) == {"wifi-bad-time": "no worse than standard"}
+
+
+def test_slots_that_carry_more_than_the_link_take_nothing(tmp_path: Path) -> None:
+    """Slots of 1 ms carry 50 kB, and the link brings 12.5 kB."""
+    card = judged("reno", "slots", out=tmp_path, repeat=2, suite="transperf")
+    assert set(verdicts(card).values()) == {"no worse than standard"}
+    (goodput,) = settings(card, "slots-tput").values()
+    assert mean(goodput) > 90e6
+
+
 NULL = """
 title    = "Two flows of CUBIC"
 duration = "12s"

@@ -136,6 +136,40 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     return cclab.reproduce(folder(at), out=at / "out")
 
 
+SWITCH = """\
+title    = "A flow with and without ECN"
+source   = "nobody"
+question = "What does it get?"
+
+[[experiment]]
+name   = "alone"
+study  = "study.toml"
+repeat = { sim = 1 }
+set    = ["flow.short.cc=cubic", "sweep.flow.short.ecn=[true, false]"]
+[experiment.rows]
+data  = ["published.csv"]
+point = { "flow.short.ecn" = "{ecn}" }
+flow  = "short"
+
+[[table]]
+name       = "goodput"
+title      = "Goodput"
+experiment = "alone"
+label      = ["ecn"]
+columns    = [
+  { title = "goodput (Mbit/s)", printed = "goodput_Mbps", ours = "goodput_bps / 1e6" },
+]
+"""
+
+
+def test_a_printed_row_finds_the_point_of_a_switch(tmp_path: Path) -> None:
+    made = folder(tmp_path, SWITCH)
+    (made / "published.csv").write_text("ecn,goodput_Mbps\ntrue,5.0\nfalse,4.0\n")
+    (table,) = cclab.reproduce(made, out=tmp_path / "out").tables
+    assert [row.labels for row in table.rows] == [["true"], ["false"]]
+    assert all(cell.ours is not None for row in table.rows for cell in row.cells)
+
+
 def test_printed_numbers_stand_beside_ours(done: Reproduced) -> None:
     (table,) = done.tables
     assert [row.labels for row in table.rows] == [["reno"], ["cubic"]]

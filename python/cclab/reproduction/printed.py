@@ -12,6 +12,7 @@ import polars as pl
 from cclab import shown
 from cclab.errors import InputError, StudyError
 from cclab.measure.stats import estimate
+from cclab.plan import text
 from cclab.quantities import expressions, points
 from cclab.quantities.names import evaluated
 
@@ -123,9 +124,10 @@ def _chosen(row: Mapping[str, Any], where: Mapping[str, Any], folder: Path) -> b
 
 
 def _filled_in(template: str, row: Mapping[str, Any]) -> str:
-    """A template with the row's values in it; a whole number without its `.0`."""
+    """A template with the row's values in it, as a study file writes them; a whole number without
+    its `.0`."""
     plain = {
-        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        key: text(int(value) if isinstance(value, float) and value.is_integer() else value)
         for key, value in row.items()
     }
     wanted = [name for _, name, _, _ in string.Formatter().parse(template) if name]
@@ -187,4 +189,4 @@ def _label(row: Mapping[str, Any], key: str) -> str:
     value = row[key]
     if value is None:
         return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else text(value)
