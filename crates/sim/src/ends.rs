@@ -53,6 +53,7 @@ pub fn ends(
         feedback,
         codepoint,
         mss_payload: mss,
+        misbehaviour: None,
     };
     let receiver = Receiver::new(flow, receiver_isn, profiles.share_answers(answers));
     let cc = cclab_cc::Config {
