@@ -170,7 +170,7 @@ impl Receiver {
         let step = (full / u64::from(pieces)).max(1);
         let steps: Vec<Packet> = (1..)
             .map(|number| before + number * step)
-            .take_while(|&offset| offset < self.last_ack)
+            .take_while(|&offset| offset < self.last_ack.min(self.data_end()))
             .map(|offset| self.as_of(last, offset))
             .collect();
         let Some((&first, others)) = steps.split_first() else {
