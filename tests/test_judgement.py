@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cclab.evaluation.card import Card
     from cclab.metrics import Better
 
-DEAF = Path(__file__).parent / "variants" / "deaf.c"
-
 
 def judged(
     variant: str, *lines: str, out: Path, repeat: int = 5, suite: str = evaluation.DEFAULT_SUITE
@@ -50,7 +48,7 @@ def test_bbr_loses_too_much_where_the_buffer_is_below_one_and_a_half_bdp(tmp_pat
 
 def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
     card = judged(
-        str(DEAF), "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=3
+        "unresponsive", "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=3
     )
     assert verdicts(card) == {
         "5.1.1-backoff": "fails",
@@ -92,7 +90,7 @@ def test_who_does_not_hear_marks_has_a_long_queue_where_packets_are_marked(tmp_p
 
 
 def test_transfers_that_hear_nothing_hold_up_those_of_a_standard(tmp_path: Path) -> None:
-    card = judged(str(DEAF), "6.1-standard", out=tmp_path, repeat=4, suite="tcpeval")
+    card = judged("unresponsive", "6.1-standard", out=tmp_path, repeat=4, suite="tcpeval")
     assert verdicts(card) == {"6.1-standard": "worse than standard"}
 
 
