@@ -57,6 +57,33 @@ def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
     }
 
 
+def test_a_circuit_breaker_ends_who_does_not_yield_and_no_standard(tmp_path: Path) -> None:
+    """RFC 8083 means a sender an order of magnitude beyond TCP."""
+    for variant, verdict in (("unresponsive", "fails"), ("cubic", "meets"), ("reno", "meets")):
+        card = judged(variant, "7.2-wired", out=tmp_path / variant, repeat=2)
+        assert verdicts(card) == {"7.2-wired": verdict}
+
+
+def test_what_receivers_gain_by_misbehaving_is_held_against_what_standards_give(
+    tmp_path: Path,
+) -> None:
+    """Linux counts what is acknowledged: division and copies give nothing. What is never reported
+    lost gives a loss-based sender all that the window allows."""
+    card = judged("cubic", "7.6", out=tmp_path, repeat=2)
+    assert set(verdicts(card).values()) == {"no worse than standard"}
+    gains = {
+        str(setting.params["flow.x.receiver"]): sum(setting.subject.values) / 2
+        for setting in card.line("7.6-acks").settings
+    }
+    for receiver, gain in gains.items():
+        if "division" in receiver or "duplicate" in receiver:
+            assert 0.7 < gain < 1.4, gains
+        else:
+            assert gain > 10, gains
+    [marks] = card.line("7.6-marks").settings
+    assert min(marks.subject.values) > 3
+
+
 def test_who_yields_to_everything_harms_nobody_and_gets_less(tmp_path: Path) -> None:
     card = judged("ledbat++", "5.2-goodput", "5.2-share", out=tmp_path, repeat=4)
     assert verdicts(card) == {

@@ -591,4 +591,4 @@ def applications() -> str:
     """Every application of flows, as JSON: name, one line about it, keys, an example, backends."""
 
 def receivers() -> str:
-    """Every behaviour of receivers, as JSON: name, one line about it, keys, an example, backends."""
+    """Every behaviour of receivers, as JSON: name, a line about it, keys, an example, backends."""
