@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cclab.evaluation.card import Card
     from cclab.metrics import Better
 
-DEAF = Path(__file__).parent / "variants" / "deaf.c"
-
 
 def judged(
     variant: str, *lines: str, out: Path, repeat: int = 5, suite: str = evaluation.DEFAULT_SUITE
@@ -50,13 +48,40 @@ def test_bbr_loses_too_much_where_the_buffer_is_below_one_and_a_half_bdp(tmp_pat
 
 def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
     card = judged(
-        str(DEAF), "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=3
+        "unresponsive", "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=3
     )
     assert verdicts(card) == {
         "5.1.1-backoff": "fails",
         "5.1.3-several": "worse than standard",
         "5.2-goodput": "worse than standard",
     }
+
+
+def test_a_circuit_breaker_ends_who_does_not_yield_and_no_standard(tmp_path: Path) -> None:
+    """RFC 8083 means a sender an order of magnitude beyond TCP."""
+    for variant, verdict in (("unresponsive", "fails"), ("cubic", "meets"), ("reno", "meets")):
+        card = judged(variant, "7.2-wired", out=tmp_path / variant, repeat=2)
+        assert verdicts(card) == {"7.2-wired": verdict}
+
+
+def test_what_receivers_gain_by_misbehaving_is_held_against_what_standards_give(
+    tmp_path: Path,
+) -> None:
+    """Linux counts what is acknowledged: division and copies give nothing. What is never reported
+    lost gives a loss-based sender all that the window allows."""
+    card = judged("cubic", "7.6", out=tmp_path, repeat=2)
+    assert set(verdicts(card).values()) == {"no worse than standard"}
+    gains = {
+        str(setting.params["flow.x.receiver"]): sum(setting.subject.values) / 2
+        for setting in card.line("7.6-acks").settings
+    }
+    for receiver, gain in gains.items():
+        if "division" in receiver or "duplicate" in receiver:
+            assert 0.7 < gain < 1.4, gains
+        else:
+            assert gain > 10, gains
+    [marks] = card.line("7.6-marks").settings
+    assert min(marks.subject.values) > 3
 
 
 def test_who_yields_to_everything_harms_nobody_and_gets_less(tmp_path: Path) -> None:
@@ -92,7 +117,7 @@ def test_who_does_not_hear_marks_has_a_long_queue_where_packets_are_marked(tmp_p
 
 
 def test_transfers_that_hear_nothing_hold_up_those_of_a_standard(tmp_path: Path) -> None:
-    card = judged(str(DEAF), "6.1-standard", out=tmp_path, repeat=4, suite="tcpeval")
+    card = judged("unresponsive", "6.1-standard", out=tmp_path, repeat=4, suite="tcpeval")
     assert verdicts(card) == {"6.1-standard": "worse than standard"}
 
 

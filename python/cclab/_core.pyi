@@ -63,6 +63,7 @@ __all__ = [
     "raised_compiled",
     "read_columns",
     "read_runs",
+    "receivers",
     "results_schema",
     "run_id",
     "run_ids",
@@ -588,3 +589,6 @@ def traffic() -> str:
 
 def applications() -> str:
     """Every application of flows, as JSON: name, one line about it, keys, an example, backends."""
+
+def receivers() -> str:
+    """Every behaviour of receivers, as JSON: name, a line about it, keys, an example, backends."""

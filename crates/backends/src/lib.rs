@@ -14,8 +14,8 @@ mod support;
 pub use determinants::{Kernels, determinants, modules};
 pub use files::{declared_params, of_files};
 pub use lists::{
-    applications, impairments, metrics, parts, probes, qdiscs, stacks, topologies, traffic,
-    variant_file, variants,
+    applications, impairments, metrics, parts, probes, qdiscs, receivers, stacks, topologies,
+    traffic, variant_file, variants,
 };
 pub use names::names;
 pub use plan::plan_documents;

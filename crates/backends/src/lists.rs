@@ -6,7 +6,7 @@ use cclab_cc::Variant;
 use cclab_cc::interface::{StateColumn, StateKind};
 use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
-use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
+use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, RECEIVERS, TOPOLOGIES};
 use cclab_spec::{
     Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind, VariantFile,
 };
@@ -215,6 +215,11 @@ pub fn impairments() -> String {
 /// Every application of flows, as [`topologies`] has topologies.
 pub fn applications() -> String {
     kinds(APPLICATIONS)
+}
+
+/// Every behaviour of receivers, as [`topologies`] has topologies.
+pub fn receivers() -> String {
+    kinds(RECEIVERS)
 }
 
 /// Every kind of cross traffic: name, one line about it, its keys, the backends that have it.

@@ -36,6 +36,7 @@ mod step_rule;
 mod tahoe;
 #[cfg(test)]
 mod tests;
+mod unresponsive;
 mod variant;
 mod vegas;
 mod veno;

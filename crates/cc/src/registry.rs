@@ -20,6 +20,7 @@ pub static VARIANTS: &[Variant] = &[
     crate::adaptive_a::VARIANT,
     crate::adaptive_b::VARIANT,
     crate::delay_trend::VARIANT,
+    crate::unresponsive::VARIANT,
     crate::vegas::VARIANT,
     crate::veno::VARIANT,
     crate::westwood::VARIANT,

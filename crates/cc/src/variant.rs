@@ -74,7 +74,7 @@ pub enum Departure {
     EndsAtItsEstimate,
     /// A timeout leaves two segments: Vegas as ns-2 has it.
     RestartsByTwo,
-    /// Slow start does not double the window each round trip: it runs in the background.
+    /// Slow start does not double the window each round trip: it runs in the background, or there is none.
     SlowerSlowStart,
 }
 

@@ -90,5 +90,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(names::impairments, module)?)?;
     module.add_function(wrap_pyfunction!(names::traffic, module)?)?;
     module.add_function(wrap_pyfunction!(names::applications, module)?)?;
+    module.add_function(wrap_pyfunction!(names::receivers, module)?)?;
     Ok(())
 }

@@ -96,6 +96,12 @@ pub fn applications() -> String {
     cclab_backends::applications()
 }
 
+/// Every behaviour of receivers, as [`topologies`] has topologies.
+#[pyfunction]
+pub fn receivers() -> String {
+    cclab_backends::receivers()
+}
+
 /// Every kind of cross traffic: name, one line about it, its keys, the backends that have it.
 #[pyfunction]
 pub fn traffic() -> String {

@@ -4,7 +4,7 @@ use cclab_cc::{EcnFeedback, Maker, Variant, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
-use cclab_tcp::{EcnMode, Receiver, ReceiverConfig, Sender};
+use cclab_tcp::{EcnMode, Misbehaviour, Receiver, ReceiverConfig, Sender};
 use cclab_units::Stream;
 use cclab_units::parameter::Params;
 
@@ -53,6 +53,7 @@ pub fn ends(
         feedback,
         codepoint,
         mss_payload: mss,
+        misbehaviour: spec.receiver.map(misbehaviour_of),
     };
     let receiver = Receiver::new(flow, receiver_isn, profiles.share_answers(answers));
     let cc = cclab_cc::Config {
@@ -141,6 +142,18 @@ fn mode_of(ecn: cclab_spec::Ecn) -> EcnMode {
         cclab_spec::Ecn::Off => EcnMode::Off,
         cclab_spec::Ecn::Classic => EcnMode::Classic,
         cclab_spec::Ecn::Accurate => EcnMode::Accurate,
+    }
+}
+
+fn misbehaviour_of(spec: cclab_spec::Misbehaviour) -> Misbehaviour {
+    use cclab_spec::Misbehaviour as Spec;
+    match spec {
+        Spec::AckDivision { pieces } => Misbehaviour::AckDivision { pieces },
+        Spec::DuplicateAcks { copies } => Misbehaviour::DuplicateAcks { copies },
+        Spec::OptimisticAcks { ahead } => Misbehaviour::OptimisticAcks { ahead },
+        Spec::LossConcealment => Misbehaviour::LossConcealment,
+        Spec::MarkConcealment => Misbehaviour::MarkConcealment,
+        Spec::MarkExaggeration => Misbehaviour::MarkExaggeration,
     }
 }
 

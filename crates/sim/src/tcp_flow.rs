@@ -109,7 +109,7 @@ impl TcpFlow {
     fn receive_data(&mut self, now: Time, packet: &Packet) {
         self.receiver.on_packet(now, packet);
         if self.application.is_interactive()
-            && self.application.is_answered(self.receiver.bytes_received())
+            && self.application.is_answered(self.receiver.data_end())
         {
             self.receiver.acknowledge_now();
         }

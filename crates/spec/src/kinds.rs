@@ -1,15 +1,17 @@
 //! What a study may choose among beside variants, queues and cross traffic: topologies,
-//! impairments and applications, each with the keys that it takes.
+//! impairments, applications and receivers, each with the keys that it takes.
 //!
 //! The lists are for people and for tests: the structs of the study file stay the one list of
 //! its keys, and tests hold the two together.
 
 mod application;
 mod impairment;
+mod receiver;
 mod topology;
 
 pub use application::APPLICATIONS;
 pub use impairment::IMPAIRMENTS;
+pub use receiver::RECEIVERS;
 pub use topology::TOPOLOGIES;
 
 /// Something that a study may choose by name.

@@ -13,6 +13,7 @@ mod network;
 mod params;
 mod probe;
 mod program;
+mod receiver;
 mod relations;
 mod remark;
 mod traffic;

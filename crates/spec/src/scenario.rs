@@ -11,6 +11,7 @@ use crate::datagrams::Datagrams;
 use crate::ecn::Ecn;
 use crate::graph::Graph;
 use crate::link::Link;
+use crate::misbehaviour::Misbehaviour;
 use crate::probe::Probe;
 use crate::variant_file::VariantFile;
 
@@ -242,6 +243,9 @@ pub struct Flow {
     pub receiver_ecn: Option<Ecn>,
     /// Segments per acknowledgement; absent: the profile's. 1 acknowledges every segment.
     pub delayed_ack: Option<u32>,
+    /// What its receiver does otherwise than an honest one; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<Misbehaviour>,
     /// Which way the data goes.
     pub direction: Direction,
     /// The first and the last bottleneck that the flow crosses, counted from 1; absent: all.
@@ -352,6 +356,7 @@ impl Flow {
             ecn: Ecn::Off,
             receiver_ecn: None,
             delayed_ack: None,
+            receiver: None,
             direction: Direction::Forward,
             crosses: None,
             from: None,

@@ -229,6 +229,10 @@ placed_table! {
         ecn: Option<At<BriefOrFull<Ecn, EcnOfEnds>>>,
         /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.
         delayed_ack: Option<At<u32>>,
+        /// How its receiver behaves: "honest", or one way of misbehaving, "ack-division",
+        /// "duplicate-acks", "optimistic-acks", "loss-concealment", "mark-concealment" or
+        /// "mark-exaggeration"; or a table with that as its `kind`. Default: "honest".
+        receiver: Option<At<BriefOrFull<String, Receiver>>>,
         /// The application: "bulk", or a table with its `kind`. Default: bulk.
         application: Option<At<BriefOrFull<String, Application>>>,
         /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
@@ -272,6 +276,23 @@ pub(crate) struct EcnOfEnds {
     pub sender: Option<Ecn>,
     /// The most that the receiver agrees to. Default: what the sender asks for.
     pub receiver: Option<Ecn>,
+}
+
+/// How a receiver behaves.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { kind = \"ack-division\", pieces = 4 }"
+)]
+pub(crate) struct Receiver {
+    /// What it does, as `receiver` without a table.
+    pub kind: String,
+    /// Acknowledgements for each full segment (ack-division). Default: 4.
+    pub pieces: Option<At<u32>>,
+    /// Copies of each acknowledgement (duplicate-acks). Default: 3.
+    pub copies: Option<At<u32>>,
+    /// Full segments beyond those that came (optimistic-acks). Default: 4.
+    pub ahead: Option<At<u32>>,
 }
 
 /// An application, with the parameters of its kind.

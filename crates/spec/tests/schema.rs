@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, TOPOLOGIES};
+use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, RECEIVERS, TOPOLOGIES};
 use cclab_spec::{Overrides, Scenario, Study, scenario_schema, schema};
 use serde_json::{Value, json};
 
@@ -140,7 +140,11 @@ fn scenarios() -> Vec<Scenario> {
             (text, path.display().to_string())
         })
         .collect();
-    let kinds = TOPOLOGIES.iter().chain(IMPAIRMENTS).chain(APPLICATIONS);
+    let kinds = TOPOLOGIES
+        .iter()
+        .chain(IMPAIRMENTS)
+        .chain(APPLICATIONS)
+        .chain(RECEIVERS);
     // The example of a trace names a file that nobody has.
     let kinds = kinds.filter(|kind| kind.name != "trace");
     studies.extend(kinds.map(|kind| (kind.example.study(), kind.name.to_owned())));

@@ -165,6 +165,7 @@ impl Connection {
             feedback: variant.ecn,
             codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS,
+            misbehaviour: None,
         };
         let receiver = Receiver::new(0, isn.wrapping_mul(7), Arc::new(answers));
         let label = format!("{}, {}, {recovery:?}", profile.name, variant.name);

@@ -29,5 +29,5 @@ mod write_queue;
 
 pub use accecn::EcnMode;
 pub use fault::Fault;
-pub use receiver::{Receiver, ReceiverConfig};
+pub use receiver::{Misbehaviour, Receiver, ReceiverConfig};
 pub use sender::{Config, Sender};

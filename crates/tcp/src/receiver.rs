@@ -13,8 +13,10 @@ mod buffer;
 mod compression;
 mod delayed_ack;
 mod gaps;
+mod handshake;
 mod linux;
 mod marks;
+mod misbehaviour;
 mod reassembly;
 #[cfg(test)]
 mod tests;
@@ -26,15 +28,16 @@ use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
 
-use crate::accecn::{Accurate, EcnMode, answer_to, syn_flags};
+use crate::accecn::{Accurate, EcnMode};
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
 use crate::seq;
 use buffer::Buffer;
 use delayed_ack::DelayedAck;
 use linux::Linux;
 use linux::acks::Expired;
+use misbehaviour::Misbehaving;
+pub use misbehaviour::Misbehaviour;
 use reassembly::Reassembly;
-use window::shift_for;
 
 /// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
 const TIMESTAMP_OPTION: u16 = 12;
@@ -60,6 +63,8 @@ pub struct ReceiverConfig {
     pub codepoint: Ecn,
     /// Payload bytes of a full segment.
     pub mss_payload: u32,
+    /// What it does otherwise than an honest receiver; `None`: it is one.
+    pub misbehaviour: Option<Misbehaviour>,
 }
 
 /// What a receiver counted.
@@ -155,6 +160,8 @@ pub struct Receiver {
     delayed: DelayedAck,
     /// What Linux decides otherwise; `None` of other stacks.
     linux: Option<Linux>,
+    /// `None` of an honest receiver.
+    misbehaving: Option<Box<Misbehaving>>,
     /// An acknowledgement of what was there before the last segment.
     early: Option<Packet>,
     syn_ack_at: Option<Time>,
@@ -202,6 +209,9 @@ impl Receiver {
                 .map(|buffer| Buffer::new(buffer, u64::from(config.mss_payload))),
             delayed: DelayedAck::new(&config.ack),
             linux: Linux::new(&config),
+            misbehaving: config
+                .misbehaviour
+                .map(|how| Box::new(Misbehaving::new(how))),
             early: None,
             syn_ack_at: None,
             clock: Time::ZERO,
@@ -215,6 +225,14 @@ impl Receiver {
 
     /// Takes in a segment of the sender.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        match &self.misbehaving {
+            None => self.take(now, packet),
+            Some(_) => self.take_dishonestly(now, packet),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, now: Time, packet: &Packet) {
         self.clock = now;
         self.is_clock_old = false;
         if packet.has(flags::SYN) {
@@ -229,6 +247,9 @@ impl Receiver {
             State::Established => {}
         }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
+        if self.misbehaving.is_some() {
+            self.pass_over_gap(packet, start);
+        }
         self.keep_timestamp(packet, start);
         if self.accurate.is_some() {
             self.count_mark(packet, start);
@@ -264,6 +285,14 @@ impl Receiver {
     /// Writes the next segment to send into `packet`, as [`crate::Sender::transmit`] does.
     #[inline]
     pub fn transmit(&mut self, now: Time, packet: &mut Packet) -> bool {
+        match &self.misbehaving {
+            None => self.transmit_honest(now, packet),
+            Some(_) => self.transmit_misbehaving(now, packet),
+        }
+    }
+
+    #[inline]
+    fn transmit_honest(&mut self, now: Time, packet: &mut Packet) -> bool {
         if let Some(early) = self.early {
             *packet = early;
             self.early = None;
@@ -336,11 +365,17 @@ impl Receiver {
 
     /// Bytes in order that the application has not read.
     pub fn unread(&self) -> u64 {
-        self.bytes_received() - self.consumed
+        self.data_end() - self.consumed
     }
 
-    /// Bytes received in order.
+    /// Bytes received in order; of a receiver that conceals losses without what it passed over.
     pub fn bytes_received(&self) -> u64 {
+        let skipped = self.misbehaving.as_ref().map_or(0, |it| it.skipped());
+        self.data_end() - skipped
+    }
+
+    /// The end of the data before the next expected byte: an honest receiver has got all of it.
+    pub fn data_end(&self) -> u64 {
         self.rcv_nxt - u64::from(self.fin_received)
     }
 
@@ -367,64 +402,6 @@ impl Receiver {
     /// Bytes past the next expected one that the receiver takes.
     pub fn window(&self) -> u64 {
         self.edge.saturating_sub(self.rcv_nxt)
-    }
-
-    fn on_syn(&mut self, packet: &Packet) {
-        self.syn_codepoint = packet.ecn;
-        if self.state != State::Listen {
-            if packet.flags & syn_flags(EcnMode::Accurate) == 0
-                && let Some(accurate) = &mut self.accurate
-            {
-                accurate.sends_ect = false; // the sender may have given up ECN (RFC 9768 section 3.1.5)
-            }
-            // A repeated SYN: the SYN-ACK was lost, or the ACK of it was late.
-            self.pending = match self.state {
-                State::SynReceived => Pending::SynAck,
-                _ => Pending::Ack,
-            };
-            return;
-        }
-        let wire = &self.config.wire;
-        self.state = State::SynReceived;
-        self.pending = Pending::SynAck;
-        self.first_seq = packet.seq.wrapping_add(1);
-        self.timestamps = wire.timestamps && packet.tsval != 0;
-        self.ts_recent = packet.tsval;
-        self.ecn = answer_to(self.config.ecn, packet.flags);
-        self.accurate = (self.ecn == EcnMode::Accurate).then(|| Box::new(Accurate::new(true)));
-        self.scaling = wire.window_scaling && packet.wscale_plus_one != 0;
-        self.shift = if self.scaling {
-            // Linux scales by the memory that the window is part of.
-            let memory = self.config.buffer.map(|buffer| buffer.most);
-            shift_for(memory.unwrap_or(self.config.rwnd_max))
-        } else {
-            0
-        };
-        // The largest window that the field expresses exactly: a full buffer is then never
-        // rounded down.
-        let most = self.config.rwnd_max.min(UNSCALED_MAX << self.shift);
-        self.rwnd_max = most >> self.shift << self.shift;
-        let segment = u64::from(self.config.mss_payload);
-        if self.linux.is_some() && self.shift == 0 && self.rwnd_max > segment {
-            // Unscaled windows are whole segments (`__tcp_select_window`).
-            self.rwnd_max = self.rwnd_max / segment * segment;
-        }
-        self.edge_step = (self.rwnd_max / 2)
-            .min(u64::from(self.config.mss_payload))
-            .max(1 << self.shift);
-        self.edge = self.first_window();
-    }
-
-    fn on_handshake_done(&mut self, now: Time) {
-        self.state = State::Established;
-        if let Some(buffer) = &mut self.buffer {
-            buffer.start(now);
-        }
-        if let Some(linux) = &mut self.linux {
-            let since = |sent: Time| now.whole_micros() - sent.whole_micros();
-            let rtt = self.syn_ack_at.map(since);
-            linux.acks.on_handshake_rtt(rtt);
-        }
     }
 
     /// RFC 7323 section 4.3: the timestamp to echo is that of the segment which the last

@@ -35,6 +35,7 @@ fn ends(stack: &str, variant: &str, asks: EcnMode, agrees: EcnMode) -> Pair {
         feedback: variant.ecn,
         codepoint,
         mss_payload: MSS as u32,
+        misbehaviour: None,
     };
     let mut config = config(profile, Recovery::RackPrr, maker, false, ISN);
     config.cc.params = cclab_units::parameter::Params::defaults(variant.params);

@@ -24,6 +24,7 @@ fn receiver() -> Receiver {
         feedback: EcnFeedback::PerPacket,
         codepoint: Ecn::Ect0,
         mss_payload: MSS as u32,
+        misbehaviour: None,
     };
     let mut receiver = Receiver::new(0, PEER_ISN, Arc::new(config));
     receiver.on_packet(

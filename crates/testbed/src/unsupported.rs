@@ -348,6 +348,10 @@ fn flow(scenario: &Scenario, flow: &Flow, target: Target, found: &mut Found) {
             format!("an acknowledgement for every {every} segments (the kernel's are for 1 or 2)");
         found.refuse(at("delayed_ack"), what);
     }
+    if let Some(receiver) = flow.receiver {
+        let what = format!("a receiver with {} (a kernel's is honest)", receiver.name());
+        found.refuse(at("receiver"), what);
+    }
     if let Some(mss) = flow.mss.filter(|&mss| mss < MIN_MSS) {
         found.refuse(
             at("mss"),

@@ -886,3 +886,21 @@ fn counts_of_marks_and_changed_codepoints_are_refused() {
         assert_eq!(changes, target != Target::Wire, "{told}");
     }
 }
+
+#[test]
+fn receivers_that_misbehave_are_refused() {
+    let scenario = &scenarios(
+        "duration = \"10s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n\
+         queue = { limit = \"100p\" }\n[[flow]]\nname = \"a\"\nreceiver = \"optimistic-acks\"\n\
+         [[flow]]\nname = \"b\"\nreceiver = \"honest\"\n",
+    )[0];
+    for target in [Target::Wire, Target::Guest, Target::Host] {
+        let refused = unsupported(scenario, target);
+        let told: Vec<String> = refused
+            .iter()
+            .map(|it| format!("{}: {}", it.path, it.what))
+            .collect();
+        let expected = "flow.a.receiver: a receiver with optimistic-acks (a kernel's is honest)";
+        assert_eq!(told, [expected], "{target:?}");
+    }
+}

@@ -55,6 +55,7 @@ class What(StrEnum):
     impairments = "impairments"
     traffic = "traffic"
     applications = "applications"
+    receivers = "receivers"
     stacks = "stacks"
     studies = "studies"
     metrics = "metrics"
@@ -130,6 +131,7 @@ def _core_rows(what: What) -> list[dict[str, object]]:
         What.impairments: _core.impairments,
         What.traffic: _core.traffic,
         What.applications: _core.applications,
+        What.receivers: _core.receivers,
         What.stacks: _core.stacks,
         What.metrics: _core.metrics,
     }[what]

@@ -82,6 +82,59 @@ class ListedPackets(TypedDict):
     """Their numbers, counted from 1, in order."""
 
 
+class AckDivisionMisbehaviour(TypedDict):
+    """It acknowledges each full segment in several steps."""
+
+    kind: Literal["ack-division"]
+    pieces: int
+    """Acknowledgements for each full segment."""
+
+
+class DuplicateAcksMisbehaviour(TypedDict):
+    """It repeats each acknowledgement."""
+
+    copies: int
+    """Copies that follow each."""
+    kind: Literal["duplicate-acks"]
+
+
+class OptimisticAcksMisbehaviour(TypedDict):
+    """It acknowledges segments that have not come yet, and never asks for those that are lost."""
+
+    ahead: int
+    """Full segments beyond those that came."""
+    kind: Literal["optimistic-acks"]
+
+
+class LossConcealmentMisbehaviour(TypedDict):
+    """It acknowledges gaps as if they had come."""
+
+    kind: Literal["loss-concealment"]
+
+
+class MarkConcealmentMisbehaviour(TypedDict):
+    """It takes marked segments for unmarked ones."""
+
+    kind: Literal["mark-concealment"]
+
+
+class MarkExaggerationMisbehaviour(TypedDict):
+    """It takes all segments for marked ones."""
+
+    kind: Literal["mark-exaggeration"]
+
+
+Misbehaviour: TypeAlias = (
+    AckDivisionMisbehaviour
+    | DuplicateAcksMisbehaviour
+    | OptimisticAcksMisbehaviour
+    | LossConcealmentMisbehaviour
+    | MarkConcealmentMisbehaviour
+    | MarkExaggerationMisbehaviour
+)
+"""How a receiver misbehaves (RFC 9743 section 7.6)."""
+
+
 Place: TypeAlias = Literal["sender", "router", "receiver"]
 """Where on the path something happens to packets."""
 
@@ -565,6 +618,8 @@ class Flow(FlowFrom):
     Packets per second that each of its two hosts handles, sent and received together;
     absent: whatever comes.
     """
+    receiver: NotRequired[Misbehaviour]
+    """What its receiver does otherwise than an honest one; absent: nothing."""
     receiver_ecn: NotRequired[bool | Literal["accecn"]]
     """The most that its receiver agrees to; absent: whatever it asks for."""
     rwnd: int | None

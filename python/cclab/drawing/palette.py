@@ -83,6 +83,7 @@ LOOKS: dict[str, Look] = {
     # Rates that follow a rule of their own.
     "constant-rate": Look(_BLACK, "o", _DOTTED),
     "linear-rate": Look(_BLACK, "D", _DASHDOT),
+    "unresponsive": Look(_BLACK, "X", _SOLID),
     # Datagrams that no congestion control sends.
     "udp": Look(_BROWN, "P", _DOTTED),
     # Congestion marks.

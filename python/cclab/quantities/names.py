@@ -14,7 +14,7 @@ import numpy as np
 from cclab import captures, shown
 from cclab.errors import StudyError
 from cclab.metrics import RUN_METRICS, of_flow, of_source
-from cclab.quantities import expressions, points, states
+from cclab.quantities import breaker, expressions, points, states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,6 +89,7 @@ class Names(Mapping[str, Any]):
             "sample_min": self._min,
             "sample_max": self._max,
             "recovery_s": self._recovery,
+            "breaker_fired": self._breaker_fired,
             "of": self._of,
             "each": self._each,
             "sources": self._sources,
@@ -214,6 +215,13 @@ class Names(Mapping[str, Any]):
     def _max(self, name: str, from_s: float, to_s: float) -> float:
         """The largest value of a sampled quantity."""
         return self._sampled(np.max, name, from_s, to_s)
+
+    def _breaker_fired(self, interval_s: float, intervals: float) -> float:
+        """How often a circuit breaker would have ended the flow."""
+        frame = self._between(-math.inf, math.inf)
+        columns = ("time", "segments_sent", "retransmits", "srtt", "received")
+        samples = {name: self._column(frame, name) for name in columns}
+        return breaker.fired(samples, interval_s, int(intervals))
 
     def _sampled(
         self, of: Callable[[np.ndarray], Any], name: str, from_s: float, to_s: float

@@ -1,7 +1,7 @@
 //! Runs of the simulator: each variant on each stack, each discipline under contention, each stack,
 //! and what the core does to packets, with whom, and over which networks.
 
-use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Kind, TOPOLOGIES};
+use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Kind, RECEIVERS, TOPOLOGIES};
 use cclab_spec::{Ecn, Opportunities, Scenario, TRAFFIC_KINDS, TrafficKind};
 use cclab_units::Time;
 
@@ -232,6 +232,7 @@ fn core() -> Vec<Case> {
         ("impairment", IMPAIRMENTS),
         ("application", APPLICATIONS),
         ("topology", TOPOLOGIES),
+        ("receiver", &RECEIVERS[1..]), // the first is as every other flow's
     ];
     let kinds = kinds
         .into_iter()

@@ -6,7 +6,7 @@ mod lines;
 mod sense;
 mod values;
 
-use cclab_spec::kinds::APPLICATIONS;
+use cclab_spec::kinds::{APPLICATIONS, RECEIVERS};
 use cclab_spec::{Names, Parametric, TRAFFIC_KINDS};
 use serde_json::{Map, Value, json};
 
@@ -167,6 +167,19 @@ impl<'a> Author<'a> {
         }
         application.insert("kind".into(), json!(kind));
         application
+    }
+
+    /// A receiver of any behaviour, with any of its numbers.
+    fn receiver(&mut self) -> Value {
+        let kind = &RECEIVERS[self.bytes.whole(0, RECEIVERS.len() as u64 - 1) as usize];
+        let mut receiver = Table::new();
+        receiver.insert("kind".into(), json!(kind.name));
+        for key in kind.keys {
+            if self.bytes.chance(128) {
+                receiver.insert(key.name.to_owned(), json!(self.bytes.whole(2, 30)));
+            }
+        }
+        receiver.into()
     }
 
     fn table(&mut self, name: &str, schema: &Value) -> Table {

@@ -25,7 +25,7 @@ fn with(lines: &str, key: &Key, value: &str) -> String {
 #[test]
 fn what_is_listed_can_be_written_and_defaults_are_those_that_hold() {
     let mut defaults = 0;
-    for kind in [APPLICATIONS, IMPAIRMENTS, TOPOLOGIES].concat() {
+    for kind in [APPLICATIONS, IMPAIRMENTS, RECEIVERS, TOPOLOGIES].concat() {
         if kind.name == "trace" {
             continue; // names a file
         }
@@ -69,6 +69,19 @@ fn every_application_and_each_of_its_keys_is_listed() {
     let listed = APPLICATIONS.iter().flat_map(|kind| kind.keys);
     let listed: BTreeSet<&str> = listed.map(|key| key.name).chain(["kind"]).collect();
     let known = keys_of::<written::Application>().iter().copied().collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn every_behaviour_of_receivers_and_each_of_its_keys_is_listed() {
+    for kind in RECEIVERS {
+        let flow = scenario(&kind.example.study()).flows.swap_remove(0);
+        let name = flow.receiver.map_or("honest", |receiver| receiver.name());
+        assert_eq!(name, kind.name);
+    }
+    let listed = RECEIVERS.iter().flat_map(|kind| kind.keys);
+    let listed: BTreeSet<&str> = listed.map(|key| key.name).chain(["kind"]).collect();
+    let known = keys_of::<written::Receiver>().iter().copied().collect();
     assert_eq!(listed, known);
 }
 

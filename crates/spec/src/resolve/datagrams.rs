@@ -179,6 +179,7 @@ fn of_tcp_alone(flow: &written::Flow) -> Result<(), Problem> {
         ("nodelay", place(&flow.nodelay)),
         ("ecn", place(&flow.ecn)),
         ("delayed_ack", place(&flow.delayed_ack)),
+        ("receiver", place(&flow.receiver)),
     ];
     let Some((key, at)) = given
         .into_iter()

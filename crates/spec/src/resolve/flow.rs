@@ -9,6 +9,7 @@ use super::datagrams::datagrams;
 use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::program::program;
+use super::receiver::receiver;
 use super::variant::variant;
 use super::{Files, positive_time};
 use crate::de::At;
@@ -249,6 +250,7 @@ fn flow(
         ecn: ecn.sender.unwrap_or_default(),
         receiver_ecn: ecn.receiver,
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
+        receiver: receiver(flow)?,
         direction: ends.direction,
         crosses: ends.crosses,
         from: ends.from.clone(),

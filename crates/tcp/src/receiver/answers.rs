@@ -159,7 +159,7 @@ impl Receiver {
         }
     }
 
-    fn wire_seq(&self, offset: u64) -> u32 {
+    pub(super) fn wire_seq(&self, offset: u64) -> u32 {
         self.first_seq.wrapping_add(offset as u32) // the low 32 bits, as the wire has them
     }
 }

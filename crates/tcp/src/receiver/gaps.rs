@@ -13,7 +13,7 @@ impl Receiver {
         let kept = end.min(limit);
         if start < self.rcv_nxt && kept <= self.rcv_nxt {
             self.counters.duplicates += 1;
-            self.repeated = Some((start, end.min(self.bytes_received())));
+            self.repeated = Some((start, end.min(self.data_end())));
             if packet.has(flags::FIN) {
                 self.note_fin(end);
                 self.take_fin();

@@ -77,7 +77,7 @@ impl Receiver {
         let kept = end.min(limit);
         if kept <= self.rcv_nxt && start < self.rcv_nxt {
             self.counters.duplicates += 1;
-            self.repeated = Some((start, end.min(self.bytes_received())));
+            self.repeated = Some((start, end.min(self.data_end())));
             self.note_end(packet, end);
             self.hasten();
         } else if start >= limit {

@@ -25,6 +25,7 @@ fn config(name: &str) -> ReceiverConfig {
         feedback: EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,
         mss_payload: 1_000,
+        misbehaviour: None,
     }
 }
 

@@ -25,7 +25,7 @@ impl Receiver {
             return self.select_window();
         }
         let free = self.free_edge();
-        let empty = self.consumed == self.bytes_received();
+        let empty = self.consumed == self.data_end();
         if free > self.edge && (empty || free - self.edge >= self.edge_step) {
             self.edge = free;
         }

@@ -54,6 +54,7 @@ impl Pair {
             feedback: cclab_cc::EcnFeedback::Classic,
             codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS as u32,
+            misbehaviour: None,
         };
         Pair::with(sender, config)
     }

@@ -7,7 +7,7 @@ use super::{Author, NODES, Table};
 /// Keys of which a loss has those of one group, beside its place.
 const LOSSES: [&[&str]; 3] = [&["rate"], &["p", "r", "good", "bad"], &["packets", "flow"]];
 /// Keys of a flow that only TCP has.
-const OF_TCP: [&str; 11] = [
+const OF_TCP: [&str; 12] = [
     "cc",
     "cc_params",
     "rwnd",
@@ -18,6 +18,7 @@ const OF_TCP: [&str; 11] = [
     "nodelay",
     "ecn",
     "delayed_ack",
+    "receiver",
     "sysctl",
 ];
 /// Applications of flows over UDP, and over TCP.
@@ -97,6 +98,10 @@ impl Author<'_> {
                     let kind = *self.bytes.one_of(kinds);
                     let application = self.application_of(kind);
                     table.insert("application".into(), application.into());
+                }
+                if table.contains_key("receiver") {
+                    let receiver = self.receiver();
+                    table.insert("receiver".into(), receiver);
                 }
                 if table.contains_key("sndbuf") {
                     let sizes = ["4608B", "20kB", "300kB"];
