@@ -14,7 +14,8 @@ use crate::names;
 use crate::repeat::Repeat;
 use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
 use crate::text::{
-    BriefOrFull, Command, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
+    BriefOrFull, Command, OneOrMany, PaceText, Param, QueueLimit, RateText, SizeText, SysctlValue,
+    TimeText,
 };
 
 mod link;
@@ -302,8 +303,8 @@ pub(crate) struct Receiver {
     expecting = "a table such as { kind = \"telnet\", interval = \"200ms\" }"
 )]
 pub(crate) struct Application {
-    /// What it is: "bulk", "on-off", "request-response" or "telnet"; over UDP "constant-rate",
-    /// "on-off" or "video".
+    /// What it is: "bulk", "scheduled", "frames", "on-off", "request-response" or "telnet"; over UDP
+    /// "constant-rate", "on-off" or "video".
     pub kind: String,
     /// While it is on (constant-rate, on-off): bits of payload per second.
     pub rate: Option<RateText>,
@@ -324,16 +325,35 @@ pub(crate) struct Application {
     pub nagle: Option<bool>,
     /// Bytes of payload of a full datagram (over UDP). Default: "1200B".
     pub payload: Option<At<SizeText>>,
-    /// Frames per second (video). Default: 30.
+    /// Frames per second (frames, video). Default: 30.
     pub frame_rate: Option<At<f64>>,
-    /// Bytes of a frame that needs no other (video). Default: "60kB".
+    /// Bytes of a frame that needs no other (frames, video). Default: "60kB".
     pub i_frame: Option<At<SizeText>>,
-    /// Bytes of a frame that needs the one before it (video). Default: "12kB".
+    /// Bytes of a frame that needs the one before it (frames, video). Default: "12kB".
     pub p_frame: Option<At<SizeText>>,
-    /// Frames from one that needs no other to the next (video). Default: 30.
+    /// Frames from one that needs no other to the next (frames, video). Default: 30.
     pub group: Option<At<u32>>,
-    /// How long after its making a frame is shown, if it is there (video). Default: "150ms".
+    /// How long after its making a frame is shown, if it is there (frames, video). Default: "150ms".
     pub deadline: Option<At<TimeText>>,
+    /// A frame is left out, and with it those of its group that follow, if one that was made so long
+    /// before waits to be sent (frames). Default: none is left out.
+    pub skip_after: Option<At<TimeText>>,
+    /// When it writes otherwise than before (scheduled); one change or several.
+    #[serde(default)]
+    pub schedule: OneOrMany<PaceChange>,
+}
+
+/// From when on an application writes otherwise.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { at = \"40s\", rate = \"0\" }"
+)]
+pub(crate) struct PaceChange {
+    /// When, counted from the run's start.
+    pub at: At<TimeText>,
+    /// Bits of payload per second from then on, "0" for a pause, or "unlimited".
+    pub rate: PaceText,
 }
 
 /// What is recorded. What is off costs nothing.

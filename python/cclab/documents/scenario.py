@@ -320,8 +320,25 @@ class TelnetApplication(TypedDict):
     """Whether short segments wait while data is outstanding (Nagle)."""
 
 
-Application: TypeAlias = OnOffApplication | RequestResponseApplication | TelnetApplication
-"""What writes to a flow, if it is not bulk."""
+class FramesApplication(TypedDict):
+    """Frames of audio or video, each written when it is made."""
+
+    deadline: Time
+    """How long after its making a frame is shown."""
+    frame_rate: float
+    """Frames per second."""
+    group: int
+    """Frames from one that needs no other to the next."""
+    i_frame: int
+    """Bytes of a frame that needs no other."""
+    kind: Literal["frames"]
+    p_frame: int
+    """Bytes of a frame that needs the one before it."""
+    skip_after: NotRequired[Time]
+    """
+    A frame is left out, and with it those of its group that follow, if one that was made so long
+    before waits to be sent; absent: none ever is.
+    """
 
 
 class Change(TypedDict):
@@ -451,6 +468,15 @@ class Outage(TypedDict):
     """When it begins."""
 
 
+class PaceChange(TypedDict):
+    """From when on an application writes otherwise."""
+
+    at: Time
+    """When, counted from the run's start."""
+    rate: NotRequired[int]
+    """Payload per second from then on, 0 for none; absent: as much as there is room for."""
+
+
 class Probe(ProbeFrom):
     """
     A probe: a host that sends an echo every `interval`, whatever becomes of it, and another one
@@ -562,6 +588,26 @@ class Traffic(TrafficFrom):
     """When it ends; absent: with the run."""
     to: NotRequired[str]
     """The node of a graph that the data go to."""
+    twin_of: NotRequired[str]
+    """The source whose random numbers it draws, and so its arrivals and sizes."""
+
+
+class ScheduledApplication(TypedDict):
+    """Writes as much as there is room for, pauses, or keeps to a rate, as a schedule says."""
+
+    kind: Literal["scheduled"]
+    schedule: list[PaceChange]
+    """The changes, in the order of time; before the first it writes what there is room for."""
+
+
+Application: TypeAlias = (
+    OnOffApplication
+    | RequestResponseApplication
+    | TelnetApplication
+    | FramesApplication
+    | ScheduledApplication
+)
+"""What writes to a flow, if it is not bulk."""
 
 
 class Flow(FlowFrom):
