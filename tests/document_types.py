@@ -144,7 +144,7 @@ def _listed(types: object) -> list[object]:
 
 
 def _formatted(text: str, path: Path) -> str:
-    for command in (["check", "--fix", "--quiet"], ["format"]):
+    for command in (["format"], ["check", "--fix", "--quiet"], ["format"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(path), "-"]
         text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
     return text

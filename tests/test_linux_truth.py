@@ -374,6 +374,46 @@ capture = ["one.sender"]
     assert flow(results, "one")["limited_application_s"] > 2
 
 
+def test_an_application_keeps_to_its_schedule(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+duration = "6s"
+
+[network.bottleneck]
+rate  = "10Mbit"
+delay = "10ms"
+queue = { limit = "60p" }
+
+[[flow]]
+name        = "one"
+start       = "0s"
+application = { kind = "scheduled", schedule = [
+  { at = "1s", rate = "0" },
+  { at = "3s", rate = "1448kbit" },
+  { at = "5s", rate = "unlimited" },
+] }
+
+[trace]
+capture = ["one.sender"]
+""",
+    )
+    here = capture(results, "one.sender")
+    first, *_ = packets(here, "frame.time_epoch")
+    sent = packets(here, "frame.time_epoch", "tcp.len", only=f"{FORWARD} && tcp.len > 0")
+    since = [(float(time) - float(first[0]), int(size)) for time, size in sent]
+
+    def bytes_in(begin: float, end: float) -> int:
+        return sum(size for time, size in since if begin <= time < end)
+
+    assert bytes_in(0, 1) > 1_000_000
+    # What was in the send buffer still left.
+    assert bytes_in(1.5, 3) == 0
+    # A segment of 1448 bytes each 8 ms: 250 in two seconds.
+    assert bytes_in(3, 4.999) == 250 * 1448
+    assert bytes_in(5, 6) > 1_000_000
+
+
 def test_routers_forward_so_many_packets_a_second(tmp_path: Path) -> None:
     results = results_of(
         tmp_path,

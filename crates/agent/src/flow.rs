@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use cclab_spec::{Pace, PaceChange};
 use cclab_testbed::orders::{Flow as Orders, Work};
 use cclab_testbed::records::{FlowOutcome, TcpInfo};
 use cclab_units::Time;
@@ -16,6 +17,9 @@ use crate::tcp_info;
 
 /// Bytes of the file that senders send over and over.
 pub const PAYLOAD: usize = 4 << 20;
+
+/// Bytes of a timed write whose size nobody gives.
+const FULL_SEGMENT: usize = 1448;
 
 /// Both ends of a bulk flow.
 pub struct Bulk {
@@ -42,6 +46,9 @@ struct Application {
     write_size: Option<usize>,
     /// Time between writes, if they are timed, and when the next is due.
     interval: Option<(Time, Time)>,
+    /// The changes of its pace to come, the next one last.
+    changes: Vec<PaceChange>,
+    start: Time,
     stop: Option<Time>,
 }
 
@@ -52,6 +59,7 @@ impl Application {
             duration,
             write_size,
             writes_per_second,
+            schedule,
             ..
         } = &orders.work
         else {
@@ -60,13 +68,52 @@ impl Application {
         let interval =
             writes_per_second.map(|rate| (Time::from_secs_f64(1.0 / rate), orders.start));
         let write_size = write_size.map(|bytes| bytes as usize);
-        Application {
+        let mut application = Application {
             written: 0,
             total: transfer.unwrap_or(u64::MAX),
             allowed: if interval.is_some() { 0 } else { u64::MAX },
-            write_size: write_size.or(interval.map(|_| 1448)),
+            write_size: write_size.or(interval.map(|_| FULL_SEGMENT)),
             interval,
+            start: orders.start,
+            changes: schedule.iter().rev().copied().collect(),
             stop: duration.map(|duration| orders.start + duration),
+        };
+        if !schedule.is_empty() {
+            application.change(orders.start);
+        }
+        application
+    }
+
+    /// Makes the changes of its pace that have come by `now`, and writes at the rates in force until
+    /// then.
+    fn change(&mut self, now: Time) {
+        while let Some(change) = self.changes.pop_if(|change| change.at <= now) {
+            self.allow_until(change.at);
+            // What did not fit when there was room for all it was never written.
+            if self.allowed == u64::MAX {
+                self.allowed = self.written;
+            }
+            self.interval = None;
+            match change.pace() {
+                Pace::Unlimited => self.allowed = u64::MAX,
+                Pace::Limited(rate) => {
+                    let from = change.at.max(self.start);
+                    self.interval = Some((rate.time_of(FULL_SEGMENT as u64), from));
+                }
+                Pace::Paused => {}
+            }
+        }
+        self.allow_until(now + Time::from_nanos(1));
+    }
+
+    /// Lets the timed writes be made that come before `end`.
+    fn allow_until(&mut self, end: Time) {
+        if let Some((interval, next)) = &mut self.interval {
+            let size = self.write_size.unwrap_or(FULL_SEGMENT) as u64;
+            while *next < end {
+                self.allowed = self.allowed.saturating_add(size);
+                *next += *interval;
+            }
         }
     }
 
@@ -78,25 +125,18 @@ impl Application {
     /// When it acts next on its own.
     fn deadline(&self) -> Option<Time> {
         let write = self.interval.map(|(_, next)| next);
-        match (write, self.stop) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let change = self.changes.last().map(|change| change.at);
+        [write, change, self.stop].into_iter().flatten().min()
     }
 
     /// Acts at `now`; true once nothing more will be written.
     fn act(&mut self, now: Time) -> bool {
-        if let Some((interval, next)) = &mut self.interval {
-            let size = self.write_size.unwrap_or(1) as u64;
-            while *next <= now {
-                self.allowed = self.allowed.saturating_add(size);
-                *next += *interval;
-            }
-        }
+        self.change(now);
         if self.stop.is_some_and(|stop| stop <= now) {
             self.total = self.written;
             self.stop = None;
             self.interval = None;
+            self.changes.clear();
         }
         self.written == self.total
     }

@@ -408,6 +408,8 @@ fn nothing_waits(work: &Work) -> NothingWaits {
             writes_per_second: Some(_),
             ..
         } => NothingWaits::Pause,
+        // Whether it pauses or its buffer is full depends on the time.
+        Work::Bulk { schedule, .. } if !schedule.is_empty() => NothingWaits::Unknown,
         Work::Bulk { transfer: None, .. } => NothingWaits::FullBuffer,
         _ => NothingWaits::Unknown,
     }

@@ -119,6 +119,7 @@ fn orders() -> Orders {
             sndbuf: None,
             taps: None,
             work: Work::Bulk {
+                schedule: Vec::new(),
                 transfer: Some(150_000),
                 duration: None,
                 write_size: None,

@@ -2,7 +2,7 @@
 //! what bounds a flow that has the network for itself.
 
 use cclab_layout::{Ends, Journey, Layout, LinkId, alone, profile_of};
-use cclab_spec::{Application, Direction, Flow, Link, Rates, Scenario, Traffic};
+use cclab_spec::{Application, Direction, Flow, Link, Rates, Scenario, Traffic, largest_pace_bps};
 use cclab_trace::schema::RunSummary;
 use cclab_units::{Rate, Time};
 
@@ -258,18 +258,19 @@ fn demand(spec: &Flow, ends: &Ends, base_rtt_s: f64) -> f64 {
         let size = spec.write_size.unwrap_or(payload);
         size as f64 * 8.0 * per_second
     });
-    let application = spec
-        .application
-        .map(|application| offered(application, base_rtt_s));
+    let application = spec.application.as_ref();
+    let application =
+        application.map(|application| offered(application, spec.start.at, base_rtt_s));
     let rest = [host, writes, application];
     windows
         .chain(rest.into_iter().flatten())
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Bits a second that an application writes at most, on average.
-fn offered(application: Application, rtt_s: f64) -> f64 {
-    match application {
+/// Bits a second that an application that begins at `start` writes at most, on average.
+fn offered(application: &Application, start: Time, rtt_s: f64) -> f64 {
+    match *application {
+        Application::Scheduled { ref schedule } => largest_pace_bps(schedule, start),
         Application::OnOff { rate, on, off, .. } => {
             let on = on.as_secs_f64();
             rate.bps() as f64 * on / (on + off.as_secs_f64())

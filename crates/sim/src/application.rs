@@ -1,11 +1,13 @@
 //! What a flow has to send, and when.
 
 mod manner;
+mod scheduled;
 
-use cclab_spec::Flow;
+use cclab_spec::{Application as Spec, Flow};
 use cclab_units::{Stream, Time};
 
 use manner::Manner;
+use scheduled::Scheduled;
 
 /// Far more than any run can send, far below the end of the number range.
 const ENDLESS: u64 = 1 << 62;
@@ -25,6 +27,8 @@ pub struct Application {
     pace: Option<Pace>,
     /// What it is, if it is not bulk.
     manner: Option<Box<Manner>>,
+    /// What it keeps to, if that changes at given times.
+    scheduled: Option<Box<Scheduled>>,
     written: u64,
     next_write: Time,
     /// When it stops whatever it has written.
@@ -81,13 +85,20 @@ impl Application {
             size: flow.write_size.unwrap_or(mss),
             per_second,
         });
-        let manner = flow.application.as_ref();
-        let mut manner = manner.map(|spec| Box::new(Manner::new(spec, mss, dice)));
+        let (mut manner, mut scheduled) = (None, None);
+        match &flow.application {
+            Some(Spec::Scheduled { schedule }) => {
+                scheduled = Some(Box::new(Scheduled::new(schedule, start, mss)));
+            }
+            Some(spec) => manner = Some(Box::new(Manner::new(spec, mss, dice))),
+            None => {}
+        }
         let next_write = manner.as_mut().map_or(start, |manner| manner.begin(start));
         Application {
             total: flow.transfer.unwrap_or(ENDLESS),
             pace,
             manner,
+            scheduled,
             written: 0,
             next_write,
             stop: flow
@@ -102,6 +113,7 @@ impl Application {
             total: ENDLESS,
             pace: None,
             manner: None,
+            scheduled: None,
             written: 0,
             next_write: Time::NEVER,
             stop: Time::NEVER,
@@ -145,8 +157,25 @@ impl Application {
         }
     }
 
+    /// Whether it stops at `now` to write as much as there is room for: what did not fit into the send
+    /// buffer it has not written.
+    pub fn holds_back(&self, now: Time) -> bool {
+        let scheduled = self.scheduled.as_ref();
+        scheduled.is_some_and(|scheduled| scheduled.holds_back(now))
+    }
+
+    /// It has written up to offset `written` after all.
+    pub fn on_withdrawn(&mut self, written: u64) {
+        self.written = written;
+    }
+
     /// Acts at `now`, when its deadline has come.
     pub fn act(&mut self, now: Time) -> Act {
+        if let Some(scheduled) = &mut self.scheduled {
+            let (written, next) = scheduled.write(now, self.written, self.total);
+            (self.written, self.next_write) = (written, next);
+            return self.acted(now);
+        }
         match (&mut self.manner, self.pace) {
             (Some(manner), _) => {
                 while self.next_write <= now && self.written < self.total {
@@ -179,6 +208,11 @@ impl Application {
         if self.written == self.total {
             self.next_write = Time::NEVER;
         }
+        self.acted(now)
+    }
+
+    /// What it has done at `now`.
+    fn acted(&mut self, now: Time) -> Act {
         let stop = self.stop <= now;
         if stop {
             self.stop = Time::NEVER;
@@ -222,6 +256,7 @@ mod tests {
         let mut application = Application {
             total: ENDLESS,
             manner: None,
+            scheduled: None,
             pace: Some(pace(1e12)),
             written: 0,
             next_write: Time::from_secs(1),

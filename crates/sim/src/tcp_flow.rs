@@ -121,6 +121,10 @@ impl TcpFlow {
             self.sender.connect(now);
         }
         if self.application.deadline() <= now {
+            if self.application.holds_back(now) {
+                let written = self.sender.withdraw();
+                self.application.on_withdrawn(written);
+            }
             let act = self.application.act(now);
             self.sender.write(act.written);
             if act.done {

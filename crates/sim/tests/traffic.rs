@@ -4,7 +4,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Application, Direction, Limit, Scenario, Sizes, Topology, Traffic};
+use cclab_spec::{
+    Application, Direction, Limit, Pace, PaceChange, Scenario, Sizes, Topology, Traffic,
+};
 use cclab_trace::schema::{RunSummary, Transfer};
 use cclab_trace::{Event, Probe};
 use cclab_units::{Rate, Time};
@@ -391,6 +393,81 @@ fn a_flow_has_the_application_it_asks_for() {
     });
     // Ten a second of 1 / (1 - 0.3) bytes.
     assert!((typed as f64 / 1_428.0 - 1.0).abs() < 0.15, "{typed}");
+}
+
+/// What a flow over 10 Mbit/s has received after so many seconds, on `stack` with `cc`.
+fn received_by(stack: &str, cc: &str, application: &Application, seconds: u64) -> u64 {
+    let bottleneck = link(Some(10_000_000), ms(20), Limit::Packets(40));
+    let mut one = flow("a", cc);
+    one.application = Some(application.clone());
+    let scenario = dumbbell(stack, bottleneck, vec![one], Time::from_secs(seconds));
+    run(&scenario, 1).flows[0].bytes_received
+}
+
+#[test]
+fn a_schedule_pauses_resumes_and_limits_on_every_stack() {
+    let pace = |at: u64, rate| PaceChange::new(Time::from_secs(at), rate);
+    let application = Application::Scheduled {
+        schedule: vec![
+            pace(4, Pace::Paused),
+            pace(8, Pace::Unlimited),
+            pace(
+                12,
+                Pace::Limited(Rate::from_bps(2_000_000).expect("positive")),
+            ),
+        ],
+    };
+    for stack in ["linux-6.12", "rfc", "ns2", "ns3-3.1x"] {
+        for cc in ["reno", "cubic"] {
+            let at = |seconds| received_by(stack, cc, &application, seconds);
+            let [four, five, eight, twelve, thirteen, twenty] =
+                [4, 5, 8, 12, 13, 20].map(|seconds| at(seconds));
+            // What is in the send buffer still leaves, in less than a second, and then nothing.
+            assert!(four > 1_500_000, "{stack} {cc}: {four}");
+            assert_eq!(five, eight, "{stack} {cc}");
+            let resumed = twelve - eight;
+            assert!(resumed > 1_000_000, "{stack} {cc}: {resumed} in 4 s");
+            // 2 Mbit/s for 7 s, to a few writes.
+            let limited = (twenty - thirteen) as f64;
+            assert!(
+                (limited / 1.75e6 - 1.0).abs() < 0.02,
+                "{stack} {cc}: {limited}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pause_ends_no_transfer_and_a_transfer_that_is_written_ends_before_it() {
+    let bottleneck = link(Some(10_000_000), ms(20), Limit::Packets(40));
+    let ended = |at: u64, transfer: u64| {
+        let mut one = flow("a", "reno");
+        one.transfer = Some(transfer);
+        one.application = Some(Application::Scheduled {
+            schedule: vec![
+                PaceChange::new(Time::from_secs(at), Pace::Paused),
+                PaceChange::new(Time::from_secs(10), Pace::Unlimited),
+            ],
+        });
+        let scenario = dumbbell(
+            "linux-6.12",
+            bottleneck.clone(),
+            vec![one],
+            Time::from_secs(30),
+        );
+        let flow = run(&scenario, 1).flows.swap_remove(0);
+        assert_eq!(flow.bytes_received, transfer);
+        flow.ended.expect("a transfer that ends")
+    };
+    // 5 MB take more than four seconds: they end after the pause from 2 s to 10 s.
+    let paused = ended(2, 5_000_000);
+    assert!(
+        paused > Time::from_secs(12) && paused < Time::from_secs(14),
+        "{paused}"
+    );
+    // 500 kB are over before it begins.
+    let early = ended(2, 500_000);
+    assert!(early < Time::from_secs(2), "{early}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use cclab_units::{Rate, Time};
 
 use crate::error::{Problem, nearest};
+use crate::scenario::Pace;
 use crate::text::Dimension;
 
 /// A decimal number as written: `mantissa / 10^decimals`.
@@ -180,6 +181,18 @@ pub(crate) fn rate(text: &str) -> Result<Rate, Problem> {
     }
     let bps = quantity(bare, &RATE)?;
     Rate::from_bps(bps).ok_or_else(|| too_small(text, &RATE))
+}
+
+/// How much an application writes: a rate, `0` for nothing, `unlimited` for what there is room for.
+pub(crate) fn pace(text: &str) -> Result<Pace, Problem> {
+    match text {
+        "0" => Ok(Pace::Paused),
+        "unlimited" => Ok(Pace::Unlimited),
+        _ => rate(text).map(Pace::Limited).map_err(|problem| Problem {
+            help: "write a rate such as \"2Mbit\", \"0\" for a pause, or \"unlimited\"".to_owned(),
+            ..problem
+        }),
+    }
 }
 
 /// A positive size in bytes.

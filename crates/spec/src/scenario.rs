@@ -395,7 +395,7 @@ impl Flow {
 }
 
 /// What writes to a flow, if it is not bulk.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Application {
     /// Writes at a rate for a time, then nothing for a time.
@@ -425,6 +425,11 @@ pub enum Application {
         /// Whether short segments wait while data is outstanding (Nagle).
         nagle: bool,
     },
+    /// Writes as much as there is room for, pauses, or keeps to a rate, as a schedule says.
+    Scheduled {
+        /// The changes, in the order of time; before the first it writes what there is room for.
+        schedule: Vec<PaceChange>,
+    },
 }
 
 impl Application {
@@ -434,8 +439,67 @@ impl Application {
             Application::OnOff { .. } => "on-off",
             Application::RequestResponse { .. } => "request-response",
             Application::Telnet { .. } => "telnet",
+            Application::Scheduled { .. } => "scheduled",
         }
     }
+}
+
+/// From when on an application writes otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PaceChange {
+    /// When, counted from the run's start.
+    pub at: Time,
+    /// Payload per second from then on, 0 for none; absent: as much as there is room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate: Option<u64>,
+}
+
+/// How much an application writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As much as there is room for.
+    Unlimited,
+    /// So much payload per second.
+    Limited(Rate),
+    /// Nothing.
+    Paused,
+}
+
+impl PaceChange {
+    /// From `at` on an application writes as `pace` says.
+    pub const fn new(at: Time, pace: Pace) -> PaceChange {
+        let rate = match pace {
+            Pace::Unlimited => None,
+            Pace::Limited(rate) => Some(rate.bps()),
+            Pace::Paused => Some(0),
+        };
+        PaceChange { at, rate }
+    }
+
+    /// How much it writes from then on.
+    pub fn pace(&self) -> Pace {
+        match self.rate {
+            None => Pace::Unlimited,
+            Some(bps) => Rate::from_bps(bps).map_or(Pace::Paused, Pace::Limited),
+        }
+    }
+}
+
+/// The most payload per second, in bit/s, that an application of `schedule` writes at any time from
+/// `start` on; without end where it is not limited at some time.
+pub fn largest_pace_bps(schedule: &[PaceChange], start: Time) -> f64 {
+    let begun = schedule.partition_point(|change| change.at <= start);
+    let first = begun
+        .checked_sub(1)
+        .map_or(Pace::Unlimited, |before| schedule[before].pace());
+    let later = schedule[begun..].iter().map(PaceChange::pace);
+    let paces = later.chain([first]).map(|pace| match pace {
+        Pace::Unlimited => f64::INFINITY,
+        Pace::Limited(rate) => rate.bps() as f64,
+        Pace::Paused => 0.0,
+    });
+    paces.fold(0.0, f64::max)
 }
 
 /// Cross traffic.

@@ -11,6 +11,7 @@ use serde::de::{self, Deserialize, Visitor};
 
 use crate::de::At;
 use crate::quantity::{self, LimitText, pattern};
+use crate::scenario::Pace;
 
 /// Declares a type that is written as one text and read by `$parse`.
 macro_rules! text {
@@ -83,6 +84,41 @@ text!(
     "the limit of a queue such as \"64kB\", \"100p\", \"1bdp\" or \"50ms\"",
     "1bdp"
 );
+
+/// Reads how much an application writes: a rate, `"0"` or `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PaceText(pub Pace);
+
+impl<'de> Deserialize<'de> for PaceText {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<PaceText, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = PaceText;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a rate such as \"2Mbit\", \"0\" for a pause, or \"unlimited\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PaceText, E> {
+                quantity::pace(text).map(PaceText).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+impl JsonSchema for PaceText {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PaceText".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "enum": ["0", "unlimited"] },
+            { "type": "string", "pattern": pattern::rate(), "examples": ["2Mbit"] },
+        ] })
+    }
+}
 
 /// A probability: `"1%"` or `0.01`.
 #[derive(Clone, Copy, Debug, PartialEq)]

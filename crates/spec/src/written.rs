@@ -14,7 +14,8 @@ use crate::names;
 use crate::repeat::Repeat;
 use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
 use crate::text::{
-    BriefOrFull, Command, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
+    BriefOrFull, Command, OneOrMany, PaceText, Param, QueueLimit, RateText, SizeText, SysctlValue,
+    TimeText,
 };
 
 mod link;
@@ -281,8 +282,8 @@ pub(crate) struct EcnOfEnds {
     expecting = "a table such as { kind = \"telnet\", interval = \"200ms\" }"
 )]
 pub(crate) struct Application {
-    /// What it is: "bulk", "on-off", "request-response" or "telnet"; over UDP "constant-rate",
-    /// "on-off" or "video".
+    /// What it is: "bulk", "scheduled", "on-off", "request-response" or "telnet"; over UDP
+    /// "constant-rate", "on-off" or "video".
     pub kind: String,
     /// While it is on (constant-rate, on-off): bits of payload per second.
     pub rate: Option<RateText>,
@@ -313,6 +314,22 @@ pub(crate) struct Application {
     pub group: Option<At<u32>>,
     /// How long after its making a frame is shown, if it is there (video). Default: "150ms".
     pub deadline: Option<At<TimeText>>,
+    /// When it writes otherwise than before (scheduled); one change or several.
+    #[serde(default)]
+    pub schedule: OneOrMany<PaceChange>,
+}
+
+/// From when on an application writes otherwise.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { at = \"40s\", rate = \"0\" }"
+)]
+pub(crate) struct PaceChange {
+    /// When, counted from the run's start.
+    pub at: At<TimeText>,
+    /// Bits of payload per second from then on, "0" for a pause, or "unlimited".
+    pub rate: PaceText,
 }
 
 /// What is recorded. What is off costs nothing.

@@ -320,26 +320,41 @@ impl Sender {
     /// buffer still leaves, where the stack's is modelled; what did not fit never does.
     pub fn close_now(&mut self) {
         self.settled = false;
-        let fin_sent = self.closed && self.flight.snd_nxt > self.flight.written;
-        if !fin_sent
-            && let Some(queue) = &self.queue
-            && self.state == State::Established
-        {
-            self.flight.written = self.flight.written.min(queue.written());
+        if !self.fin_sent() {
+            self.flight.written = self.flight.written.min(self.taken());
             self.closed = true;
-        } else if !fin_sent {
-            let segments = self.cwnd_most.max(self.flight.cc.cwnd()) / self.flight.mss;
-            let held = self
-                .flight
-                .profile
-                .send_buffer
-                .filter(|_| self.state == State::Established);
-            let buffered = held.map_or(0, |buffer| buffer.payload(segments));
-            self.flight.written = self
-                .flight
-                .written
-                .min(self.flight.snd_nxt.max(self.flight.snd_una + buffered));
-            self.closed = true;
+        }
+    }
+
+    /// The application has nothing more to write for now, and gives the offset up to which it has
+    /// written: what is in the send buffer still leaves, as by [`Sender::close_now`]; what did not
+    /// fit was never written.
+    pub fn withdraw(&mut self) -> u64 {
+        self.settled = false;
+        let taken = self.taken();
+        if !self.fin_sent() && taken < self.flight.written {
+            self.flight.written = taken;
+            self.closed = false;
+        }
+        self.flight.written
+    }
+
+    fn fin_sent(&self) -> bool {
+        self.closed && self.flight.snd_nxt > self.flight.written
+    }
+
+    /// Up to where the send buffer has taken what is offered, where the stack's is modelled; else what
+    /// has left.
+    fn taken(&self) -> u64 {
+        let established = self.state == State::Established;
+        match &self.queue {
+            Some(queue) if established => queue.written(),
+            _ => {
+                let segments = self.cwnd_most.max(self.flight.cc.cwnd()) / self.flight.mss;
+                let buffer = self.flight.profile.send_buffer.filter(|_| established);
+                let buffered = buffer.map_or(0, |buffer| buffer.payload(segments));
+                self.flight.snd_nxt.max(self.flight.snd_una + buffered)
+            }
         }
     }
 

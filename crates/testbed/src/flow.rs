@@ -1,7 +1,7 @@
 //! Flows as the agent is told of them.
 
 use cclab_packet::{address, port};
-use cclab_spec::{self as spec, Datagrams, Scenario};
+use cclab_spec::{self as spec, Application, Datagrams, Scenario};
 use cclab_units::Time;
 
 use crate::modules::name_in_kernel;
@@ -30,6 +30,10 @@ pub(crate) fn flow(
             write_size: spec.write_size,
             writes_per_second: spec.writes_per_second,
             nodelay: spec.nodelay,
+            schedule: match &spec.application {
+                Some(Application::Scheduled { schedule }) => schedule.clone(),
+                _ => Vec::new(),
+            },
         },
     };
     let number = index as u32;

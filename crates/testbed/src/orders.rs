@@ -5,8 +5,8 @@
 //! its sysctls, its `ip` batch, its interfaces' offloads, its `tc` batch, its `iptables` rules;
 //! then captures and tracing; then it waits for time zero.
 
-use cclab_spec::Datagrams;
 pub use cclab_spec::ProbeKind;
+use cclab_spec::{Datagrams, PaceChange};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -239,6 +239,9 @@ pub enum Work {
         /// Whether short segments leave at once although data is outstanding.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         nodelay: bool,
+        /// How much it writes from given times on, in their order; before the first as much as fits.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        schedule: Vec<PaceChange>,
     },
     /// Programs of the host, unmodified. All connections between the flow's two addresses count
     /// as the flow.

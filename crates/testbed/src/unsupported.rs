@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use cclab_layout::{Layout, Role};
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    BOTTLENECK_POINT, By, DelayAt, Direction, Ecn, EventKind, Flow, Forwarder, Jitter, Link, Loss,
-    LossModel, Place, Scenario, Topology,
+    Application, BOTTLENECK_POINT, By, DelayAt, Direction, Ecn, EventKind, Flow, Forwarder, Jitter,
+    Link, Loss, LossModel, Place, Scenario, Topology,
 };
 use cclab_units::{Rate, Time};
 
@@ -323,7 +323,9 @@ fn flow(scenario: &Scenario, flow: &Flow, target: Target, found: &mut Found) {
         let what = format!("variant {} (the kernel has: {})", flow.cc, known.join(", "));
         found.refuse(at("cc"), what);
     }
-    if let Some(application) = &flow.application {
+    if let Some(application) = &flow.application
+        && !matches!(application, Application::Scheduled { .. })
+    {
         found.refuse(
             at("application"),
             format!("application {}", application.name()),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cclab_spec::{Overrides, Scenario, Study};
+use cclab_spec::{Overrides, Pace, Scenario, Study};
 use cclab_testbed::orders::{Orders, Work};
 use cclab_testbed::{Target, needs, orders, unsupported};
 use cclab_units::Time;
@@ -700,6 +700,25 @@ fn nothing_of_the_machine_is_written_on_a_host() {
     );
     let host = orders(&scenario("[[flow]]\n"), 1, Target::Host);
     assert_eq!(host.sysctl, []);
+}
+
+#[test]
+fn the_agent_is_told_when_an_application_pauses() {
+    let text = "[[flow]]\napplication = { kind = \"scheduled\", schedule = [\
+                { at = \"3s\", rate = \"unlimited\" }, { at = \"1s\", rate = \"0\" }] }\n";
+    let orders = orders(&scenario(text), 1, Target::Guest);
+    let Work::Bulk { schedule, .. } = &orders.flows[0].work else {
+        panic!("another kind of flow: {:?}", orders.flows[0].work);
+    };
+    let told: Vec<(Time, Pace)> = schedule
+        .iter()
+        .map(|change| (change.at, change.pace()))
+        .collect();
+    let expected = [
+        (Time::from_secs(1), Pace::Paused),
+        (Time::from_secs(3), Pace::Unlimited),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -267,10 +267,6 @@ class TelnetApplication(TypedDict):
     """Whether short segments wait while data is outstanding (Nagle)."""
 
 
-Application: TypeAlias = OnOffApplication | RequestResponseApplication | TelnetApplication
-"""What writes to a flow, if it is not bulk."""
-
-
 class Change(TypedDict):
     """A change of a link at an instant."""
 
@@ -398,6 +394,26 @@ class Outage(TypedDict):
     """When it begins."""
 
 
+class Pace(TypedDict):
+    """
+    How much an application writes.
+
+    It has one of these keys.
+    """
+
+    limited: NotRequired[Rate]
+    """So much payload per second."""
+
+
+class PaceChange(TypedDict):
+    """From when on an application writes otherwise."""
+
+    at: Time
+    """When, counted from the run's start."""
+    rate: Pace
+    """How much from then on."""
+
+
 class Probe(ProbeFrom):
     """
     A probe: a host that sends an echo every `interval`, whatever becomes of it, and another one
@@ -509,6 +525,20 @@ class Traffic(TrafficFrom):
     """When it ends; absent: with the run."""
     to: NotRequired[str]
     """The node of a graph that the data go to."""
+
+
+class ScheduledApplication(TypedDict):
+    """Writes as much as there is room for, pauses, or keeps to a rate, as a schedule says."""
+
+    kind: Literal["scheduled"]
+    schedule: list[PaceChange]
+    """The changes, in the order of time; before the first it writes what there is room for."""
+
+
+Application: TypeAlias = (
+    OnOffApplication | RequestResponseApplication | TelnetApplication | ScheduledApplication
+)
+"""What writes to a flow, if it is not bulk."""
 
 
 class Flow(FlowFrom):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -148,7 +149,8 @@ def of_windows(flow: FlowFacts, rtt_s: float) -> list[Limit]:
 def of_application(spec: Flow, flow: FlowFacts, rtt_s: float) -> list[Limit]:
     """What the application writes."""
     if application := spec.get("application"):
-        return [Limit("application", *application_limit(application, rtt_s))]
+        bps, why = application_limit(application, rtt_s)
+        return [Limit("application", bps, why)] if bps < math.inf else []
     per_second = spec["writes_per_second"]
     if not per_second:
         return []

@@ -10,13 +10,14 @@ from cclab.explain.shown import Shown
 
 if TYPE_CHECKING:
     from cclab.documents.description import TrafficFacts
-    from cclab.documents.scenario import Application, Traffic
+    from cclab.documents.scenario import Application, PaceChange, Traffic
     from cclab.explain.limits import RatedLink
 
 _NS = 1e-9
 _KEYS_PER_WRITE = (1 - 0.3**8) / (1 - 0.3)
 """The mean number of keystrokes sent together: each next one follows with probability 0.3, up to
 eight."""
+_UNLIMITED = float("inf")
 _DATAGRAMS = ("constant-rate", "on-off", "random")
 _UNYIELDING = (*_DATAGRAMS, "poisson")
 """Kinds of which as much comes whatever the network does to it."""
@@ -119,6 +120,21 @@ def application_limit(application: Application, rtt_s: float) -> tuple[float, st
         every = units.told_time(cycle)
         why = f"it writes {response:,} bytes, waits for them to arrive, and pauses: {every}"
         return response * 8 / cycle if cycle > 0 else float("inf"), why
+    if application["kind"] == "scheduled":
+        return _scheduled_limit(application["schedule"])
     interval = application["interval"] * _NS
     why = f"someone types {_KEYS_PER_WRITE:.2f} bytes every {units.told_time(interval)} on average"
     return _KEYS_PER_WRITE * 8 / interval, why
+
+
+def _scheduled_limit(schedule: list[PaceChange]) -> tuple[float, str]:
+    """The largest rate of an application that keeps to such changes."""
+    begins = schedule[0]["at"] > 0
+    rates = [_UNLIMITED] if begins else []
+    told = ["at first as much as there is room for"] if begins else []
+    for change in schedule:
+        rate = change.get("rate", _UNLIMITED)
+        what = "as much as there is room for" if rate == _UNLIMITED else units.told_rate(rate)
+        rates.append(rate)
+        told.append(f"from {units.told_time(change['at'] * _NS)} on {what if rate else 'nothing'}")
+    return max(rates), "it writes " + ", ".join(told)

@@ -1,7 +1,7 @@
 //! Orders for kernels: their text is all that this version does to one before a run.
 
 use cclab_spec::Scenario;
-use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, TOPOLOGIES};
+use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Kind, TOPOLOGIES};
 use cclab_testbed::{Target, orders, unsupported};
 
 use super::simulated::{DATAGRAMS, of_kind};
@@ -72,12 +72,17 @@ pub(super) fn cases() -> Vec<Case> {
     // Only the simulator has it.
     datagrams.traffic.clear();
     let of_kinds = |kinds: &[_]| kinds.iter().map(of_kind).collect();
+    // The case of applications is older than those that keep to a schedule.
+    let (scheduled, unscheduled): (Vec<Kind>, Vec<Kind>) = APPLICATIONS
+        .iter()
+        .partition(|kind| kind.name == "scheduled");
     let all = [
         ("orders: variants", variants.collect()),
         ("orders: disciplines", disciplines.collect()),
         ("orders: topologies", of_kinds(TOPOLOGIES)),
         ("orders: impairments", of_kinds(IMPAIRMENTS)),
-        ("orders: applications", of_kinds(APPLICATIONS)),
+        ("orders: applications", of_kinds(&unscheduled)),
+        ("orders: scheduled applications", of_kinds(&scheduled)),
         ("orders: flows", vec![scenario(FLOWS)]),
         ("orders: datagrams and echoes", vec![datagrams]),
     ];

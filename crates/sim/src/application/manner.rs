@@ -24,7 +24,7 @@ impl Manner {
     /// The application of `spec` before it begins; `chunk` bytes are a write where it has a rate.
     pub fn new(spec: &Application, chunk: u64, dice: Stream) -> Manner {
         Manner {
-            spec: *spec,
+            spec: spec.clone(),
             dice,
             chunk: chunk.max(1),
             carry: 0,
@@ -39,8 +39,8 @@ impl Manner {
                 self.until = start + self.span(on, constant);
                 start
             }
-            Application::RequestResponse { .. } => start,
             Application::Telnet { interval, .. } => start + self.span(interval, false),
+            _ => start,
         }
     }
 
@@ -62,6 +62,8 @@ impl Manner {
                 }
                 (keys, now + self.span(interval, false))
             }
+            // Written in a file of its own.
+            Application::Scheduled { .. } => (0, Time::NEVER),
         }
     }
 
@@ -76,7 +78,9 @@ impl Manner {
             Application::RequestResponse {
                 think, constant, ..
             } => now + self.span(think, constant),
-            Application::OnOff { .. } | Application::Telnet { .. } => Time::NEVER,
+            Application::OnOff { .. }
+            | Application::Telnet { .. }
+            | Application::Scheduled { .. } => Time::NEVER,
         }
     }
 

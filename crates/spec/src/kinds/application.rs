@@ -23,6 +23,19 @@ pub const APPLICATIONS: &[Kind] = &[
         example: Example::Flow("application = \"bulk\""),
     },
     Kind {
+        name: "scheduled",
+        summary: "as much as there is room for, a rate, or nothing, each from given times on",
+        keys: &[key(
+            "schedule",
+            "changes: `at`, counted from the run's start, and `rate` from then on, of payload, \
+                 \"0\" for a pause, or \"unlimited\"",
+            None,
+        )],
+        example: Example::Flow(
+            "application = { kind = \"scheduled\", schedule = { at = \"2s\", rate = \"0\" } }",
+        ),
+    },
+    Kind {
         name: "on-off",
         summary: "payload at a rate for a time, then none for a time; over TCP or UDP",
         keys: &[

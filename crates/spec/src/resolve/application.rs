@@ -7,12 +7,12 @@ use cclab_units::Time;
 use crate::de::At;
 use crate::error::{Problem, unknown};
 use crate::kinds::{APPLICATIONS, Kind};
-use crate::scenario::Application;
-use crate::text::{BriefOrFull, TimeText};
+use crate::scenario::{Application, PaceChange};
+use crate::text::{BriefOrFull, OneOrMany, TimeText};
 use crate::written;
 
 /// The applications of TCP.
-pub(super) const OF_TCP: &[&str] = &["bulk", "on-off", "request-response", "telnet"];
+pub(super) const OF_TCP: &[&str] = &["bulk", "scheduled", "on-off", "request-response", "telnet"];
 /// Those of UDP.
 pub(super) const OF_UDP: &[&str] = &["constant-rate", "on-off", "video"];
 
@@ -20,8 +20,11 @@ pub(super) const OF_UDP: &[&str] = &["constant-rate", "on-off", "video"];
 pub(super) const DEFAULT_SPELL: Time = Time::from_millis(500);
 const DEFAULT_THINK: Time = Time::from_secs(1);
 
-/// The application of `flow` over TCP; none: bulk.
-pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, Problem> {
+/// The application of `flow` over TCP in a study that ends at `run`, if it says so; none: bulk.
+pub(super) fn application(
+    flow: &written::Flow,
+    run: Option<Time>,
+) -> Result<Option<Application>, Problem> {
     let Some(At { at, value }) = &flow.application else {
         return Ok(None);
     };
@@ -54,12 +57,16 @@ pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, P
             interval: time(written.interval, DEFAULT_SPELL),
             nagle: written.nagle.unwrap_or(true),
         },
+        "scheduled" if written.schedule.0.is_empty() => return Err(needs("schedule")),
+        "scheduled" => Application::Scheduled {
+            schedule: schedule(&written.schedule.0, run)?,
+        },
         other => return Err(not_over(other, "TCP", OF_TCP).or_at(at)),
     };
     let zero = match application {
         Application::OnOff { on, .. } => on == Time::ZERO,
         Application::Telnet { interval, .. } => interval == Time::ZERO,
-        Application::RequestResponse { .. } => false,
+        Application::RequestResponse { .. } | Application::Scheduled { .. } => false,
     };
     if zero {
         let problem = Problem::new(format!("a time of zero of {kind}"), "it is positive");
@@ -74,6 +81,35 @@ pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, P
         return Err(problem.or_at(at));
     }
     Ok(Some(application))
+}
+
+/// The changes of an application's pace, in the order of time.
+fn schedule(
+    written: &[written::PaceChange],
+    run: Option<Time>,
+) -> Result<Vec<PaceChange>, Problem> {
+    let mut changes: Vec<PaceChange> = Vec::new();
+    for change in written {
+        let At { at: place, value } = &change.at;
+        let at = value.0;
+        if let Some(end) = run.filter(|&end| at >= end) {
+            let problem = Problem::new(
+                format!("this change begins at {at}, but the run ends at {end}"),
+                "let it begin earlier or the run last longer",
+            );
+            return Err(problem.or_at(*place));
+        }
+        if changes.iter().any(|earlier| earlier.at == at) {
+            let problem = Problem::new(
+                format!("another change of this schedule is at {at} too"),
+                "an application does one thing at a time: leave one of them out",
+            );
+            return Err(problem.or_at(*place));
+        }
+        changes.push(PaceChange::new(at, change.rate.0));
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(changes)
 }
 
 /// The application as a table.
@@ -104,6 +140,7 @@ fn of_kind(kind: &str) -> written::Application {
         p_frame: None,
         group: None,
         deadline: None,
+        schedule: OneOrMany::default(),
     }
 }
 
@@ -144,6 +181,7 @@ pub(super) fn foreign(
         ("p_frame", written.p_frame.is_some()),
         ("group", written.group.is_some()),
         ("deadline", written.deadline.is_some()),
+        ("schedule", !written.schedule.0.is_empty()),
     ];
     let Some(own) = APPLICATIONS.iter().find(|known| known.name == kind) else {
         return Ok(());

@@ -254,7 +254,7 @@ fn flow(
         from: ends.from.clone(),
         to: ends.to.clone(),
         application: match udp {
-            None => application(flow)?,
+            None => application(flow, around.run)?,
             Some(_) => None,
         },
         command: program.client,
