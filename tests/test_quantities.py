@@ -86,3 +86,57 @@ def test_samples_have_a_least_and_a_largest_value(point: Point) -> None:
     assert (least, most) == (windows.min(), windows.max())
     assert least < evaluated("sample_mean('cwnd', 1, 4)", point, 0, "x") < most
     assert math.isnan(evaluated("sample_max('cwnd', 98, 99)", point, 0, "x"))
+
+
+TWINS = """
+duration = "20s"
+warmup   = "2s"
+
+[network.bottleneck]
+rate  = "5Mbit"
+queue = { limit = "1bdp" }
+
+[[traffic]]
+name  = "a"
+kind  = "poisson"
+rtt   = "20ms"
+load  = 0.2
+sizes = { kind = "lognormal", mean = "30kB", sigma = 1.5 }
+
+[[traffic]]
+name    = "b"
+kind    = "poisson"
+rtt     = "200ms"
+cc      = "reno"
+load    = 0.2
+sizes   = { kind = "lognormal", mean = "30kB", sigma = 1.5 }
+twin_of = "a"
+"""
+
+
+def test_completion_times_are_told_by_quantile_of_size(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(TWINS)
+    point = cclab.run(tmp_path / "study.toml", out=tmp_path / "out").points[0]
+    transfers = point.runs[0].trace.table("transfers")
+    drawn = {
+        name: transfers.filter(source=name).sort("start_s")[["start_s", "size_bytes"]]
+        for name in ("a", "b")
+    }
+    assert drawn["a"].height > 30
+    assert drawn["a"].equals(drawn["b"])
+
+    def told(expression: str) -> float:
+        return float(evaluated(expression, point, 0, ""))
+
+    begun = transfers.filter((transfers["source"] == "b") & (transfers["start_s"] >= 2))
+    largest = begun.sort("size_bytes", "start_s")[round(0.75 * begun.height) :]
+    took = (largest["end_s"] - largest["start_s"]).drop_nulls()
+    assert told("fct_by_size_s('b', 0.75, 1)") == pytest.approx(took.mean())
+    assert told("fct_by_size_s('b', 0, 1)") == pytest.approx(told("traffic_b_fct_mean_s"))
+    assert told("fct_by_size_s('b', 0, 0.25)") < told("fct_by_size_s('b', 0.75, 1)")
+    assert told("fct_by_size_s('a', 0, 0.25)") < told("fct_by_size_s('b', 0, 0.25)")
+    assert math.isnan(told("fct_by_size_s('nobody', 0, 1)"))
+
+
+def test_of_no_transfers_there_is_no_completion_time_by_size(point: Point) -> None:
+    assert math.isnan(float(evaluated("fct_by_size_s('steady', 0, 1)", point, 0, "")))

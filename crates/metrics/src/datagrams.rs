@@ -1,5 +1,6 @@
-//! The numbers of flows over UDP: what their datagrams did on either way, and the frames of a video.
+//! What datagrams of flows over UDP did on either way, and what became of frames.
 
+use cclab_trace::Histogram;
 use cclab_trace::schema::{Datagrams, Frames};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
@@ -115,43 +116,55 @@ one_way! {
 macro_rules! frames {
     (
         $(#[$meta:meta])* $name:ident as $path:literal in $span:literal,
-        $late:expr, $lost:expr, $shown:expr, $freezes:expr, $frozen:expr
+        $late:expr, $lost:expr, $shown:expr, $freezes:expr, $frozen:expr, $delay:expr
     ) => {
         measured! {
             $(#[$meta])*
             #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-            pub struct $name as $path of &Frames {
-                sent: u64 = |frames| frames.sent,
-                    "Frames sent.",
+            pub struct $name as $path of (&Frames, &Histogram) {
+                sent: u64 = |(frames, _)| frames.sent,
+                    "Frames made: over UDP all of them are sent, on a connection some may be left out.",
                     row(Count, $span, "sender");
 
-                complete: u64 = |frames| frames.complete,
-                    "Frames of which every datagram arrived.",
+                complete: u64 = |(frames, _)| frames.complete,
+                    "Frames of which every datagram arrived, or on a connection every byte.",
                     row(Count, $span, "receiver").higher();
 
-                late: u64 = |frames| frames.late,
+                late: u64 = |(frames, _)| frames.late,
                     "Those of them that were complete after their deadline only.",
                     $late;
 
-                lost: u64 = |frames| frames.lost,
-                    "Frames of which a datagram never arrives.",
+                lost: u64 = |(frames, _)| frames.lost,
+                    "Frames of which a datagram never arrives; on a connection those that were left out.",
                     $lost;
 
-                shown: u64 = |frames| frames.shown,
+                shown: u64 = |(frames, _)| frames.shown,
                     "Frames shown at their deadline: complete by then, as every frame of their group before them.",
                     row(Count, $span, "receiver").higher();
 
-                shown_share: Option<f64> = |frames| (frames.sent > 0).then(|| frames.shown as f64 / frames.sent as f64),
+                shown_share: Option<f64> = |(frames, _)| (frames.sent > 0).then(|| frames.shown as f64 / frames.sent as f64),
                     "shown / sent; null if none was sent.",
                     $shown;
 
-                freezes: u64 = |frames| frames.freezes,
+                freezes: u64 = |(frames, _)| frames.freezes,
                     "Intervals between shown frames of at least max(3 d, d + 150 ms), where d is the mean of the last 30 intervals (docs/traffic.md); one is of the frame that ends it.",
                     $freezes.source("W3C, Identifiers for WebRTC's Statistics API, freezeCount");
 
-                frozen_s: f64 = |frames| frames.frozen.as_secs_f64(),
+                frozen_s: f64 = |(frames, _)| frames.frozen.as_secs_f64(),
                     "Sum of these intervals.",
                     $frozen.source("W3C, the same, totalFreezesDuration");
+
+                delay_mean_s: Option<f64> = |(_, delay)| delay.mean().map(seconds),
+                    "Mean of the delays of complete frames on a connection: from when a frame was made to when its last byte reached the receiving application; null over UDP.",
+                    $delay;
+
+                delay_p95_s: Option<f64> = |(_, delay)| delay.quantile(0.95).map(seconds),
+                    "95th percentile of the same, within 0.8% (histogram of 64 bins per octave).",
+                    row(Delay, $span, "receiver").lower();
+
+                delay_max_s: Option<f64> = |(_, delay)| delay.quantile(1.0).map(seconds),
+                    "Largest of the same, within 0.8%.",
+                    row(Delay, $span, "receiver").lower();
             }
         }
     };
@@ -164,7 +177,8 @@ frames! {
     row(Count, "run", "receiver").lower().column_if_measured("lost frames", 0),
     row(Percentage, "run", "receiver").higher().column_if_measured("frames shown", 1),
     row(Count, "run", "receiver").lower().column_if_measured("freezes", 0),
-    row(Duration, "run", "receiver").lower().column_if_measured("frozen", 1)
+    row(Duration, "run", "receiver").lower().column_if_measured("frozen", 1),
+    row(Delay, "run", "receiver").lower().column_if_measured("frame delay", 1)
 }
 
 frames! {
@@ -174,7 +188,8 @@ frames! {
     row(Count, "made in the flow's window", "receiver").lower(),
     row(Percentage, "made in the flow's window", "receiver").higher(),
     row(Count, "made in the flow's window", "receiver").lower(),
-    row(Duration, "made in the flow's window", "receiver").lower()
+    row(Duration, "made in the flow's window", "receiver").lower(),
+    row(Delay, "made in the flow's window", "receiver").lower()
 }
 
 fn seconds(ns: f64) -> f64 {

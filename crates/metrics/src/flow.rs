@@ -230,7 +230,7 @@ measured! {
             "What datagrams did on the way back; null unless there were any.",
             group(&[BackMetrics::ROWS]);
 
-        frames: Option<FrameMetrics> = |of| (of.flow.frames.sent > 0).then(|| FrameMetrics::measure(&of.flow.frames)),
+        frames: Option<FrameMetrics> = |of| (of.flow.frames.sent > 0).then(|| FrameMetrics::measure((&of.flow.frames, &of.flow.frame_delay))),
             "What became of the frames of a video; null of other flows.",
             group(&[FrameMetrics::ROWS]);
 
@@ -245,7 +245,7 @@ measured! {
             group(&[WindowBackMetrics::ROWS]);
 
         #[serde(default)]
-        window_frames: Option<WindowFrameMetrics> = |of| of.window.filter(|_| of.flow.frames.sent > 0).map(|_| WindowFrameMetrics::measure(&of.flow.warm_frames)),
+        window_frames: Option<WindowFrameMetrics> = |of| of.window.filter(|_| of.flow.frames.sent > 0).map(|_| WindowFrameMetrics::measure((&of.flow.warm_frames, &of.flow.warm_frame_delay))),
             "frames of those that were made after the warm-up.",
             group(&[WindowFrameMetrics::ROWS]);
     }

@@ -270,6 +270,7 @@ fn demand(spec: &Flow, ends: &Ends, base_rtt_s: f64) -> f64 {
 /// Bits a second that an application that begins at `start` writes at most, on average.
 fn offered(application: &Application, start: Time, rtt_s: f64) -> f64 {
     match *application {
+        Application::Frames(ref media) => media.video().mean_bps(),
         Application::Scheduled { ref schedule } => largest_pace_bps(schedule, start),
         Application::OnOff { rate, on, off, .. } => {
             let on = on.as_secs_f64();

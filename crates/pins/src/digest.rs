@@ -5,7 +5,7 @@ use std::fmt::{Arguments, Write};
 use cclab_sim::OwnVariants;
 use cclab_spec::Scenario;
 use cclab_trace::schema::RunSummary;
-use cclab_trace::{Event, Probe, Trace};
+use cclab_trace::{Event, Histogram, Probe, Trace};
 use cclab_units::Time;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -125,8 +125,15 @@ pub fn told(summary: &RunSummary) -> String {
         probes,
         ..
     } = summary;
+    // Digests are older than delays of frames.
+    let none = format!("{:?}", Histogram::default());
+    let flows = format!("{flows:?}");
+    let flows = flows.replace(
+        &format!(", frame_delay: {none}, warm_frame_delay: {none}"),
+        "",
+    );
     format!(
-        "RunSummary {{ end: {end:?}, events: {events:?}, flows: {flows:?}, links: {links:?}, \
+        "RunSummary {{ end: {end:?}, events: {events:?}, flows: {flows}, links: {links:?}, \
          traffic: {traffic:?}, probes: {probes:?}, kernel: None, fidelity: None }}"
     )
 }

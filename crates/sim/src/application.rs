@@ -1,11 +1,14 @@
 //! What a flow has to send, and when.
 
+mod frames;
 mod manner;
 mod scheduled;
 
 use cclab_spec::{Application as Spec, Flow};
+use cclab_trace::Playback;
 use cclab_units::{Stream, Time};
 
+use frames::Frames;
 use manner::Manner;
 use scheduled::Scheduled;
 
@@ -29,6 +32,8 @@ pub struct Application {
     manner: Option<Box<Manner>>,
     /// What it keeps to, if that changes at given times.
     scheduled: Option<Box<Scheduled>>,
+    /// What it makes, if that is frames.
+    frames: Option<Box<Frames>>,
     written: u64,
     next_write: Time,
     /// When it stops whatever it has written.
@@ -85,11 +90,15 @@ impl Application {
             size: flow.write_size.unwrap_or(mss),
             per_second,
         });
-        let (mut manner, mut scheduled) = (None, None);
+        let stop = flow
+            .duration
+            .map_or(Time::NEVER, |duration| start + duration);
+        let (mut manner, mut scheduled, mut frames) = (None, None, None);
         match &flow.application {
             Some(Spec::Scheduled { schedule }) => {
                 scheduled = Some(Box::new(Scheduled::new(schedule, start, mss)));
             }
+            Some(Spec::Frames(media)) => frames = Some(Box::new(Frames::new(media, start, stop))),
             Some(spec) => manner = Some(Box::new(Manner::new(spec, mss, dice))),
             None => {}
         }
@@ -99,11 +108,10 @@ impl Application {
             pace,
             manner,
             scheduled,
+            frames,
             written: 0,
             next_write,
-            stop: flow
-                .duration
-                .map_or(Time::NEVER, |duration| start + duration),
+            stop,
         }
     }
 
@@ -114,6 +122,7 @@ impl Application {
             pace: None,
             manner: None,
             scheduled: None,
+            frames: None,
             written: 0,
             next_write: Time::NEVER,
             stop: Time::NEVER,
@@ -129,7 +138,7 @@ impl Application {
     /// Whether what arrives may matter to it; of bulk nothing does.
     #[inline]
     pub fn is_interactive(&self) -> bool {
-        self.manner.is_some()
+        self.manner.is_some() || self.frames.is_some()
     }
 
     /// Whether the receiving side, which has `received` bytes, answers them at once.
@@ -140,6 +149,34 @@ impl Application {
             None => false,
             Some(manner) => manner.is_answered() && received == self.written,
         }
+    }
+
+    /// The receiving side has everything up to offset `received` at `now`.
+    #[cold]
+    #[inline(never)]
+    pub fn on_received(&mut self, now: Time, received: u64) {
+        if let Some(frames) = &mut self.frames {
+            frames.on_received(now, received);
+        }
+    }
+
+    /// Everything up to offset `sent` has left, for applications that leave out what would be late.
+    pub fn on_sent(&mut self, sent: u64) {
+        if let Some(frames) = &mut self.frames {
+            frames.on_sent(sent);
+        }
+    }
+
+    /// The run ends at `end`, if it says so: frames that would be made then are none of it.
+    pub fn end_at(&mut self, end: Option<Time>) {
+        if let (Some(frames), Some(end)) = (&mut self.frames, end) {
+            frames.end_at(end);
+        }
+    }
+
+    /// Its frames as who watches them sees them, and how many there were, if it makes any.
+    pub fn playback(self) -> Option<(Playback, u64)> {
+        self.frames.map(|frames| frames.playback())
     }
 
     /// Everything up to offset `acked` is acknowledged at `now`, for applications that wait for
@@ -174,6 +211,10 @@ impl Application {
         if let Some(scheduled) = &mut self.scheduled {
             let (written, next) = scheduled.write(now, self.written, self.total);
             (self.written, self.next_write) = (written, next);
+            return self.acted(now);
+        }
+        if let Some(frames) = &mut self.frames {
+            (self.written, self.next_write) = frames.write(now, self.written);
             return self.acted(now);
         }
         match (&mut self.manner, self.pace) {
@@ -257,6 +298,7 @@ mod tests {
             total: ENDLESS,
             manner: None,
             scheduled: None,
+            frames: None,
             pace: Some(pace(1e12)),
             written: 0,
             next_write: Time::from_secs(1),

@@ -86,6 +86,7 @@ pub fn ends(
         Some(
             cclab_spec::Application::Telnet { nagle: false, .. }
                 | cclab_spec::Application::RequestResponse { .. }
+                | cclab_spec::Application::Frames(_)
         )
     );
     sender.set_nodelay(spec.nodelay || at_once);

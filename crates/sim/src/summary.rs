@@ -44,21 +44,21 @@ fn tcp_sample(index: usize, flow: &TcpFlow) -> FlowSample {
     }
 }
 
-/// The flows' rows of a run that ends at `now`, with what they had counted when the warm-up ended.
+/// The flows' rows of a run that ends at `now`, whose warm-up is over at `warmup`, with what they had counted when the warm-up ended.
 /// With thousands of flows it matters that each goes when its row is there, and that the rows, which
 /// take its place in memory, do not keep all of it.
 pub fn flow_summaries(
     flows: Vec<Flow>,
     specs: &[cclab_spec::Flow],
     warm: Option<&Counted>,
-    now: Time,
+    [warmup, now]: [Time; 2],
 ) -> Vec<FlowSummary> {
     let before = |index: usize| warm.map(|counted| &counted.flows[index]);
     let mut rows: Vec<FlowSummary> = flows
         .into_iter()
         .zip(specs)
         .enumerate()
-        .map(|(index, (flow, spec))| flow_summary(flow, spec, before(index), now))
+        .map(|(index, (flow, spec))| flow_summary(flow, spec, before(index), [warmup, now]))
         .collect();
     rows.shrink_to_fit();
     rows
@@ -68,10 +68,10 @@ fn flow_summary(
     flow: Flow,
     spec: &cclab_spec::Flow,
     warm: Option<&RoundTrips>,
-    now: Time,
+    [warmup, now]: [Time; 2],
 ) -> FlowSummary {
     match flow {
-        Flow::Tcp(flow) => tcp_summary(flow, spec, warm, now),
+        Flow::Tcp(flow) => tcp_summary(flow, spec, warm, [warmup, now]),
         Flow::Udp(flow) => flow.summary(spec, now),
     }
 }
@@ -80,13 +80,21 @@ fn tcp_summary(
     flow: TcpFlow,
     spec: &cclab_spec::Flow,
     warm: Option<&RoundTrips>,
-    now: Time,
+    [warmup, now]: [Time; 2],
 ) -> FlowSummary {
     let srtt = (flow.srtt_sum, flow.srtt_count);
     let sender = &flow.sender;
     let counters = sender.counters();
     let limits = sender.limits();
     let spent = |limit| limits.spent(limit, now);
+    let watched = flow.application.playback();
+    let delays = watched.as_ref().map(|(playback, _)| {
+        let warm = (warmup > Time::ZERO).then(|| playback.delays(warmup));
+        (playback.delays(Time::ZERO), warm.unwrap_or_default())
+    });
+    let (frame_delay, warm_frame_delay) = delays.unwrap_or_default();
+    let frames = watched.map(|(playback, made)| playback.finish(made, now, warmup));
+    let [frames, warm_frames] = frames.unwrap_or_default();
     FlowSummary {
         name: spec.name.clone(),
         cc: spec.cc.clone(),
@@ -120,6 +128,10 @@ fn tcp_summary(
         cwnd_mean: limits.cwnd_mean(now),
         warm_rtt: warm.map_or_else(Histogram::default, |before| flow.rtt.since(&before.rtt)),
         rtt: flow.rtt,
+        frames,
+        warm_frames,
+        frame_delay,
+        warm_frame_delay,
         ..FlowSummary::default()
     }
 }

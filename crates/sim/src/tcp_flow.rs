@@ -55,10 +55,12 @@ impl TcpFlow {
         let isns = (isn as u32, (isn >> 32) as u32);
         let (sender, receiver, mss) = ends(scenario, spec, index as u32, isns, dice, profiles);
         let dice = Stream::new(seed, &format!("application {}", spec.name));
+        let mut application = Application::new(spec, start, u64::from(mss), dice);
+        application.end_at(scenario.duration);
         TcpFlow {
             sender,
             receiver,
-            application: Application::new(spec, start, u64::from(mss), dice),
+            application,
             ports,
             start,
             started: None,
@@ -108,10 +110,12 @@ impl TcpFlow {
     #[inline]
     fn receive_data(&mut self, now: Time, packet: &Packet) {
         self.receiver.on_packet(now, packet);
-        if self.application.is_interactive()
-            && self.application.is_answered(self.receiver.bytes_received())
-        {
-            self.receiver.acknowledge_now();
+        if self.application.is_interactive() {
+            let received = self.receiver.bytes_received();
+            self.application.on_received(now, received);
+            if self.application.is_answered(received) {
+                self.receiver.acknowledge_now();
+            }
         }
     }
 
@@ -125,6 +129,7 @@ impl TcpFlow {
                 let written = self.sender.withdraw();
                 self.application.on_withdrawn(written);
             }
+            self.application.on_sent(self.sender.snd_nxt());
             let act = self.application.act(now);
             self.sender.write(act.written);
             if act.done {

@@ -215,7 +215,12 @@ impl<'a, P: Probe> World<'a, P> {
         Ok(RunSummary {
             end: now,
             events: self.events,
-            flows: summary::flow_summaries(self.hosts.flows, specs, warm, now),
+            flows: summary::flow_summaries(
+                self.hosts.flows,
+                specs,
+                warm,
+                [self.scenario.warmup, now],
+            ),
             links,
             traffic: self.hosts.traffic.summaries(),
             probes: self.hosts.probes.summaries(),

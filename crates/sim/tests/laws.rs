@@ -353,6 +353,7 @@ fn traffic_of(
         cc: Some("cubic".into()),
         cc_params: Default::default(),
         sizes: Some(Sizes::Fixed { bytes }),
+        twin_of: None,
         params: params.map(|(name, value)| (name.to_owned(), value)).into(),
     }
 }

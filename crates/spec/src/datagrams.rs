@@ -81,6 +81,13 @@ impl Video {
         Time::from_secs_f64(index as f64 / self.frame_rate)
     }
 
+    /// Payload that it sends in the mean, in bit/s.
+    pub fn mean_bps(&self) -> f64 {
+        let parts = u64::from(self.group - 1) * self.p_frame;
+        let bytes = (self.i_frame + parts) as f64 / f64::from(self.group);
+        bytes * 8.0 * self.frame_rate
+    }
+
     /// The frame that datagram `number`, counted from 0, belongs to, and its place in it.
     pub fn frame_of(&self, number: u64) -> (u64, u64) {
         let (whole, part) = (self.pieces(0), self.pieces_of_part());
@@ -133,11 +140,7 @@ impl Datagrams {
                 let on = on.as_secs_f64();
                 rate.bps() as f64 * on / (on + off.as_secs_f64())
             }
-            Datagrams::Video(video) => {
-                let parts = u64::from(video.group - 1) * video.p_frame;
-                let bytes = (video.i_frame + parts) as f64 / f64::from(video.group);
-                bytes * 8.0 * video.frame_rate
-            }
+            Datagrams::Video(video) => video.mean_bps(),
         }
     }
 }

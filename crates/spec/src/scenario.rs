@@ -7,7 +7,7 @@ use cclab_units::{Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::datagrams::Datagrams;
+use crate::datagrams::{Datagrams, Video};
 use crate::ecn::Ecn;
 use crate::graph::Graph;
 use crate::link::Link;
@@ -425,6 +425,8 @@ pub enum Application {
         /// Whether short segments wait while data is outstanding (Nagle).
         nagle: bool,
     },
+    /// Frames of audio or video, each written when it is made.
+    Frames(Media),
     /// Writes as much as there is room for, pauses, or keeps to a rate, as a schedule says.
     Scheduled {
         /// The changes, in the order of time; before the first it writes what there is room for.
@@ -439,7 +441,42 @@ impl Application {
             Application::OnOff { .. } => "on-off",
             Application::RequestResponse { .. } => "request-response",
             Application::Telnet { .. } => "telnet",
+            Application::Frames(_) => "frames",
             Application::Scheduled { .. } => "scheduled",
+        }
+    }
+}
+
+/// Frames of audio or video on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Media {
+    /// Frames per second.
+    pub frame_rate: f64,
+    /// Bytes of a frame that needs no other.
+    pub i_frame: u64,
+    /// Bytes of a frame that needs the one before it.
+    pub p_frame: u64,
+    /// Frames from one that needs no other to the next.
+    pub group: u32,
+    /// How long after its making a frame is shown.
+    pub deadline: Time,
+    /// A frame is left out, and with it those of its group that follow, if one that was made so long
+    /// before waits to be sent; absent: none ever is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip_after: Option<Time>,
+}
+
+impl Media {
+    /// The same frames, each a piece of its own.
+    pub const fn video(&self) -> Video {
+        Video {
+            frame_rate: self.frame_rate,
+            i_frame: self.i_frame,
+            p_frame: self.p_frame,
+            group: self.group,
+            deadline: self.deadline,
+            payload: u32::MAX,
         }
     }
 }
@@ -537,6 +574,9 @@ pub struct Traffic {
     /// Sizes of transfers, of kinds that have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
+    /// The source whose random numbers it draws, and so its arrivals and sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_of: Option<String>,
     /// Parameters by name, in SI units, defaults filled in.
     pub params: BTreeMap<String, f64>,
 }

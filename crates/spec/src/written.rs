@@ -282,7 +282,7 @@ pub(crate) struct EcnOfEnds {
     expecting = "a table such as { kind = \"telnet\", interval = \"200ms\" }"
 )]
 pub(crate) struct Application {
-    /// What it is: "bulk", "scheduled", "on-off", "request-response" or "telnet"; over UDP
+    /// What it is: "bulk", "scheduled", "frames", "on-off", "request-response" or "telnet"; over UDP
     /// "constant-rate", "on-off" or "video".
     pub kind: String,
     /// While it is on (constant-rate, on-off): bits of payload per second.
@@ -304,16 +304,19 @@ pub(crate) struct Application {
     pub nagle: Option<bool>,
     /// Bytes of payload of a full datagram (over UDP). Default: "1200B".
     pub payload: Option<At<SizeText>>,
-    /// Frames per second (video). Default: 30.
+    /// Frames per second (frames, video). Default: 30.
     pub frame_rate: Option<At<f64>>,
-    /// Bytes of a frame that needs no other (video). Default: "60kB".
+    /// Bytes of a frame that needs no other (frames, video). Default: "60kB".
     pub i_frame: Option<At<SizeText>>,
-    /// Bytes of a frame that needs the one before it (video). Default: "12kB".
+    /// Bytes of a frame that needs the one before it (frames, video). Default: "12kB".
     pub p_frame: Option<At<SizeText>>,
-    /// Frames from one that needs no other to the next (video). Default: 30.
+    /// Frames from one that needs no other to the next (frames, video). Default: 30.
     pub group: Option<At<u32>>,
-    /// How long after its making a frame is shown, if it is there (video). Default: "150ms".
+    /// How long after its making a frame is shown, if it is there (frames, video). Default: "150ms".
     pub deadline: Option<At<TimeText>>,
+    /// A frame is left out, and with it those of its group that follow, if one that was made so long
+    /// before waits to be sent (frames). Default: none is left out.
+    pub skip_after: Option<At<TimeText>>,
     /// When it writes otherwise than before (scheduled); one change or several.
     #[serde(default)]
     pub schedule: OneOrMany<PaceChange>,

@@ -734,6 +734,10 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
             "[[flow]]\napplication = \"telnet\"\n",
             "flow.flow1.application: application telnet",
         ),
+        (
+            "[[flow]]\napplication = \"frames\"\n",
+            "flow.flow1.application: application frames",
+        ),
         ("[[flow]]\ndelayed_ack = 3\n", "flow.flow1.delayed_ack: "),
         ("[[flow]]\nmss = \"60B\"\n", "flow.flow1.mss: "),
         ("[[flow]]\nrwnd = \"1kB\"\n", "flow.flow1.rwnd: "),

@@ -7,6 +7,7 @@
 use cclab_spec::Video;
 use cclab_units::Time;
 
+use crate::histogram::Histogram;
 use crate::schema::Frames;
 
 /// The least of what an interval exceeds the mean by to be a freeze.
@@ -64,6 +65,19 @@ impl Playback {
     /// Datagram `number` never arrives.
     pub fn lose(&mut self, number: u64) {
         self.frame(number).lost = true;
+    }
+
+    /// From when each complete frame was made to when the last of it arrived, in nanoseconds, of those
+    /// made from `since` on.
+    pub fn delays(&self, since: Time) -> Histogram {
+        let mut delays = Histogram::new();
+        for (index, frame) in (0..).zip(&self.frames) {
+            let made = self.start + self.video.made(index);
+            if frame.missing == 0 && made >= since {
+                delays.record((frame.last - made).as_nanos());
+            }
+        }
+        delays
     }
 
     /// What became of the frames if `sent` datagrams have left, in a run that ends at `end`: a frame

@@ -124,6 +124,8 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
             ("flow", "delay_back") => flow.map(|flow| &mut flow.back.delay),
             ("flow", "warm_delay") => flow.map(|flow| &mut flow.warm_datagrams.delay),
             ("flow", "warm_delay_back") => flow.map(|flow| &mut flow.warm_back.delay),
+            ("flow", "frame_delay") => flow.map(|flow| &mut flow.frame_delay),
+            ("flow", "warm_frame_delay") => flow.map(|flow| &mut flow.warm_frame_delay),
             ("link", "sojourn") => link.map(|link| &mut link.sojourn),
             ("link", "warm_sojourn") => link.map(|link| &mut link.warm_sojourn),
             ("band", "sojourn") => band.map(|band| &mut band.sojourn),

@@ -313,6 +313,9 @@ fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> 
         let [there, back] = [&flow.warm_datagrams.delay, &flow.warm_back.delay];
         write_bins(&mut table, index, "flow", "warm_delay", there)?;
         write_bins(&mut table, index, "flow", "warm_delay_back", back)?;
+        let [all, warm] = [&flow.frame_delay, &flow.warm_frame_delay];
+        write_bins(&mut table, index, "flow", "frame_delay", all)?;
+        write_bins(&mut table, index, "flow", "warm_frame_delay", warm)?;
     }
     for (index, link) in (0..).zip(&summary.links) {
         let LinkSummary {

@@ -256,6 +256,11 @@ pub struct FlowSummary {
     pub warm_back: Datagrams,
     /// Of a video, the frames made after the warm-up.
     pub warm_frames: Frames,
+    /// Of frames on a connection, how long each took from its making to its last byte's arrival, in
+    /// nanoseconds.
+    pub frame_delay: Histogram,
+    /// The same of those made after the warm-up.
+    pub warm_frame_delay: Histogram,
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.

@@ -156,10 +156,10 @@ table! {
     FramesRow,
     "flow": u32, "Index of the flow in `flows.parquet`.";
     "warm": bool = warm, "Whether it is of those alone that were made after the warm-up.";
-    "sent": u64 = frames.sent, "Frames sent.";
-    "complete": u64 = frames.complete, "Frames of which every datagram arrived.";
+    "sent": u64 = frames.sent, "Frames made.";
+    "complete": u64 = frames.complete, "Frames of which all arrived.";
     "late": u64 = frames.late, "Those of them that were complete after their deadline only.";
-    "lost": u64 = frames.lost, "Frames of which a datagram never arrives.";
+    "lost": u64 = frames.lost, "Frames of which a datagram never arrives; on a connection, frames that were left out.";
     "shown": u64 = frames.shown, "Frames shown.";
     "freezes": u64 = frames.freezes, "Stalls of the playback that count as freezes.";
     "frozen_ns": Time = frames.frozen, "Time between shown frames that counts as frozen.";
@@ -249,7 +249,7 @@ table! {
     Bin,
     "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
     "element": String = element, "`flow`, `link`, `traffic` or `band`.";
-    "metric": String = metric, "`rtt`, `delay`, `delay_back`, and with `warm_` before them, for flows; `sojourn` and `warm_sojourn` for links and bands; `delay` and `rtt` for traffic.";
+    "metric": String = metric, "`rtt`, `delay`, `delay_back`, `frame_delay` (of frames on a connection), and with `warm_` before them, for flows; `sojourn` and `warm_sojourn` for links and bands; `delay` and `rtt` for traffic.";
     "low_ns": u64 = low, "Smallest value of the bin.";
     "count": u64 = count, "Values in the bin.";
     "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";

@@ -194,6 +194,8 @@ fn summary() -> RunSummary {
             late: 33,
             ..Frames::default()
         },
+        frame_delay: histogram(&[34, 35]),
+        warm_frame_delay: histogram(&[35]),
     };
     let link = LinkSummary {
         name: "bottleneck".into(),

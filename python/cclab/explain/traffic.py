@@ -120,6 +120,12 @@ def application_limit(application: Application, rtt_s: float) -> tuple[float, st
         every = units.told_time(cycle)
         why = f"it writes {response:,} bytes, waits for them to arrive, and pauses: {every}"
         return response * 8 / cycle if cycle > 0 else float("inf"), why
+    if application["kind"] == "frames":
+        parts = (application["group"] - 1) * application["p_frame"]
+        size = (application["i_frame"] + parts) / application["group"]
+        rate = application["frame_rate"]
+        why = f"it makes {rate:g} frames a second of {size:,.0f} bytes in the mean"
+        return size * 8 * rate, why
     if application["kind"] == "scheduled":
         return _scheduled_limit(application["schedule"])
     interval = application["interval"] * _NS

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from cclab import captures, shown
 from cclab.errors import StudyError
@@ -19,8 +20,6 @@ from cclab.quantities import expressions, points
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    import polars as pl
 
     from cclab.measure.points import Measured, Point
 
@@ -92,6 +91,7 @@ class Names(Mapping[str, Any]):
             "of": self._of,
             "each": self._each,
             "sources": self._sources,
+            "fct_by_size_s": self._fct_by_size,
             "capture": self._captured,
         }
 
@@ -118,6 +118,25 @@ class Names(Mapping[str, Any]):
                     f"no number {name!r} of traffic; there are {known}"
                 )
         return np.array([_number(numbers[source][name]) for source in meant])
+
+    def _fct_by_size(self, pattern: str, from_: float, to: float) -> float:
+        """Mean completion time of cross traffic's transfers of some sizes, in seconds.
+
+        Of the sources whose names a pattern means, and of their transfers that began after the
+        warm-up, those between two quantiles of size; not a number if none of them ended.
+        """
+        trace = self.run.trace
+        if not trace.has("transfers"):
+            return math.nan
+        warmup_s = self.run.run.scenario["warmup"] / 1e9
+        transfers = trace.table("transfers").filter(pl.col("start_s") >= warmup_s)
+        meant = fnmatch.filter(transfers["source"].unique().to_list(), pattern)
+        by_size = transfers.filter(pl.col("source").is_in(meant))
+        by_size = by_size.sort("size_bytes", "start_s", "source")
+        first, end = (round(share * by_size.height) for share in (from_, to))
+        took = by_size[first:end].select(pl.col("end_s") - pl.col("start_s")).to_series()
+        mean = took.drop_nulls().mean()
+        return float(mean) if isinstance(mean, float) else math.nan
 
     @cached_property
     def samples(self) -> pl.DataFrame:

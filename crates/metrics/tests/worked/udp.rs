@@ -192,6 +192,12 @@ fn after_a_warm_up_datagrams_and_frames_are_of_those_that_left_in_it() {
         freezes: 0,
         ..flow.frames
     };
+    // A frame in ten takes 200 ms, the others 40 ms; after the warm-up all take 30 ms.
+    (0..10).for_each(|nth| {
+        let ms = if nth == 0 { 200 } else { 40 };
+        flow.frame_delay.record(ms * 1_000_000);
+        flow.warm_frame_delay.record(30_000_000);
+    });
     let of = |trace: &Trace, input: &MeasureInput| measure(trace, input).flows.remove(1);
     let found = of(&trace, &WARMUP);
     let warm = found.window_datagrams.expect("it is UDP");
@@ -202,6 +208,15 @@ fn after_a_warm_up_datagrams_and_frames_are_of_those_that_left_in_it() {
     assert!(found.window_back.is_none());
     let frames = found.window_frames.expect("it is a video");
     assert_eq!((frames.sent, frames.late, frames.freezes), (90, 2, 0));
+    close(frames.delay_mean_s, 0.03);
+    let whole = found.frames.expect("it is a video");
+    close(whole.delay_mean_s, 0.056);
+    // Within 0.8%.
+    let near = |value: Option<f64>, to: f64| (value.expect("frames") / to - 1.0).abs() < 0.008;
+    assert!(
+        near(whole.delay_p95_s, 0.2) && near(whole.delay_max_s, 0.2),
+        "{whole:?}"
+    );
     // Those of the whole run stay what they are.
     close(found.datagrams.expect("it is UDP").loss, 40.0 / 990.0);
     // Nothing is after a warm-up that there was not, or that the flow did not see the end of.

@@ -63,7 +63,7 @@ impl Manner {
                 (keys, now + self.span(interval, false))
             }
             // Written in a file of its own.
-            Application::Scheduled { .. } => (0, Time::NEVER),
+            Application::Frames(_) | Application::Scheduled { .. } => (0, Time::NEVER),
         }
     }
 
@@ -80,6 +80,7 @@ impl Manner {
             } => now + self.span(think, constant),
             Application::OnOff { .. }
             | Application::Telnet { .. }
+            | Application::Frames(_)
             | Application::Scheduled { .. } => Time::NEVER,
         }
     }

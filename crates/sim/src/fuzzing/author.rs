@@ -18,8 +18,8 @@ type Table = Map<String, Value>;
 /// Nodes of graphs.
 const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 /// Keys that no simulation takes, and those about many runs or none.
-const LEFT_OUT: [&str; 8] = [
-    "backend", "repeat", "sweep", "expect", "command", "server", "title", "question",
+const LEFT_OUT: [&str; 9] = [
+    "backend", "repeat", "sweep", "expect", "command", "server", "title", "question", "twin_of",
 ];
 
 /// The keys of the bottleneck that disturb it: all but those that make it a link.

@@ -33,13 +33,14 @@ impl Setup<'_, '_> {
     pub(super) fn source(&mut self, index: usize) -> Source {
         let spec = &self.scenario.traffic[index];
         let journey = &self.layout.traffic[index];
+        let draws = spec.twin_of.as_ref().unwrap_or(&spec.name);
         let making = Making {
             spec,
             source: index as u32,
             flow: self.first + (ROUTES * index) as u32,
             ports: ports(journey),
             stop: spec.stop.unwrap_or(Time::NEVER),
-            dice: Stream::new(self.seed, &format!("traffic {}", spec.name)),
+            dice: Stream::new(self.seed, &format!("traffic {draws}")),
         };
         match spec.kind.as_str() {
             "poisson" => making.arrivals(self, journey),

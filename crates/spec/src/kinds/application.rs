@@ -14,6 +14,28 @@ const PAYLOAD: Key = key(
     Some("\"1200B\""),
 );
 
+const FRAME_RATE: Key = key("frame_rate", "frames per second", Some("30"));
+const I_FRAME: Key = key(
+    "i_frame",
+    "bytes of a frame that needs no other",
+    Some("\"60kB\""),
+);
+const P_FRAME: Key = key(
+    "p_frame",
+    "bytes of a frame that needs the one before it",
+    Some("\"12kB\""),
+);
+const GROUP: Key = key(
+    "group",
+    "frames from one that needs no other to the next",
+    Some("30"),
+);
+const DEADLINE: Key = key(
+    "deadline",
+    "how long after its making a frame is shown, if it is there",
+    Some("\"150ms\""),
+);
+
 /// Every application of flows.
 pub const APPLICATIONS: &[Kind] = &[
     Kind {
@@ -34,6 +56,23 @@ pub const APPLICATIONS: &[Kind] = &[
         example: Example::Flow(
             "application = { kind = \"scheduled\", schedule = { at = \"2s\", rate = \"0\" } }",
         ),
+    },
+    Kind {
+        name: "frames",
+        summary: "frames of audio or video, each written when it is made",
+        keys: &[
+            FRAME_RATE,
+            I_FRAME,
+            P_FRAME,
+            GROUP,
+            DEADLINE,
+            key(
+                "skip_after",
+                "how long a frame waits to be sent until frames are left out",
+                None,
+            ),
+        ],
+        example: Example::Flow("application = { kind = \"frames\" }"),
     },
     Kind {
         name: "on-off",
@@ -91,30 +130,7 @@ pub const APPLICATIONS: &[Kind] = &[
     Kind {
         name: "video",
         summary: "frames of a video, each sent at once, over UDP",
-        keys: &[
-            key("frame_rate", "frames per second", Some("30")),
-            key(
-                "i_frame",
-                "bytes of a frame that needs no other",
-                Some("\"60kB\""),
-            ),
-            key(
-                "p_frame",
-                "bytes of a frame that needs the one before it",
-                Some("\"12kB\""),
-            ),
-            key(
-                "group",
-                "frames from one that needs no other to the next",
-                Some("30"),
-            ),
-            key(
-                "deadline",
-                "how long after its making a frame is shown, if it is there",
-                Some("\"150ms\""),
-            ),
-            PAYLOAD,
-        ],
+        keys: &[FRAME_RATE, I_FRAME, P_FRAME, GROUP, DEADLINE, PAYLOAD],
         example: Example::Flow("transport = \"udp\"\napplication = { kind = \"video\" }"),
     },
 ];

@@ -4,15 +4,24 @@ use std::borrow::Cow;
 
 use cclab_units::Time;
 
+use super::datagrams::video;
+use super::positive_time;
 use crate::de::At;
 use crate::error::{Problem, unknown};
 use crate::kinds::{APPLICATIONS, Kind};
-use crate::scenario::{Application, PaceChange};
+use crate::scenario::{Application, Media, PaceChange};
 use crate::text::{BriefOrFull, OneOrMany, TimeText};
 use crate::written;
 
 /// The applications of TCP.
-pub(super) const OF_TCP: &[&str] = &["bulk", "scheduled", "on-off", "request-response", "telnet"];
+pub(super) const OF_TCP: &[&str] = &[
+    "bulk",
+    "scheduled",
+    "frames",
+    "on-off",
+    "request-response",
+    "telnet",
+];
 /// Those of UDP.
 pub(super) const OF_UDP: &[&str] = &["constant-rate", "on-off", "video"];
 
@@ -57,6 +66,7 @@ pub(super) fn application(
             interval: time(written.interval, DEFAULT_SPELL),
             nagle: written.nagle.unwrap_or(true),
         },
+        "frames" => Application::Frames(media(flow, written)?),
         "scheduled" if written.schedule.0.is_empty() => return Err(needs("schedule")),
         "scheduled" => Application::Scheduled {
             schedule: schedule(&written.schedule.0, run)?,
@@ -66,7 +76,9 @@ pub(super) fn application(
     let zero = match application {
         Application::OnOff { on, .. } => on == Time::ZERO,
         Application::Telnet { interval, .. } => interval == Time::ZERO,
-        Application::RequestResponse { .. } | Application::Scheduled { .. } => false,
+        Application::RequestResponse { .. }
+        | Application::Frames(_)
+        | Application::Scheduled { .. } => false,
     };
     if zero {
         let problem = Problem::new(format!("a time of zero of {kind}"), "it is positive");
@@ -81,6 +93,20 @@ pub(super) fn application(
         return Err(problem.or_at(at));
     }
     Ok(Some(application))
+}
+
+/// Frames on a connection.
+fn media(flow: &written::Flow, written: &written::Application) -> Result<Media, Problem> {
+    let video = video(flow, written, u32::MAX)?;
+    let skip_after = written.skip_after.as_ref();
+    Ok(Media {
+        frame_rate: video.frame_rate,
+        i_frame: video.i_frame,
+        p_frame: video.p_frame,
+        group: video.group,
+        deadline: video.deadline,
+        skip_after: skip_after.map(positive_time).transpose()?,
+    })
 }
 
 /// The changes of an application's pace, in the order of time.
@@ -140,6 +166,7 @@ fn of_kind(kind: &str) -> written::Application {
         p_frame: None,
         group: None,
         deadline: None,
+        skip_after: None,
         schedule: OneOrMany::default(),
     }
 }
@@ -181,6 +208,7 @@ pub(super) fn foreign(
         ("p_frame", written.p_frame.is_some()),
         ("group", written.group.is_some()),
         ("deadline", written.deadline.is_some()),
+        ("skip_after", written.skip_after.is_some()),
         ("schedule", !written.schedule.0.is_empty()),
     ];
     let Some(own) = APPLICATIONS.iter().find(|known| known.name == kind) else {

@@ -86,14 +86,15 @@ pub(super) fn datagrams(flow: &written::Flow) -> Result<Option<Datagrams>, Probl
     Ok(Some(source))
 }
 
-fn video(
+/// The frames that `written` says, in pieces of `payload` bytes at most.
+pub(super) fn video(
     flow: &written::Flow,
     written: &written::Application,
     payload: u32,
 ) -> Result<Video, Problem> {
     if let Some(transfer) = &flow.transfer {
         let problem = Problem::new(
-            "a `transfer` of a video",
+            format!("a `transfer` of {}", written.kind),
             "give it a `duration`: a frame is sent whole",
         );
         return Err(problem.or_at(transfer.at));

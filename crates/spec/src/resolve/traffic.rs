@@ -49,14 +49,57 @@ pub(super) fn traffic(
     let mut all = Vec::new();
     for (written, default) in study.traffic.iter().zip(&defaults) {
         let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
-        let traffic = one(written, name, beside)?;
-        // A rate of zero is no traffic: a sweep compares with and without it.
-        let amount = ["rate", "flows_per_second"].map(|name| traffic.params.get(name));
-        if !amount.contains(&Some(&0.0)) {
-            all.push(traffic);
+        all.push(one(written, name, beside)?);
+    }
+    for (written, traffic) in study.traffic.iter().zip(&all) {
+        if let Some(twin_of) = &written.value.twin_of {
+            twin(traffic, twin_of, &all)?;
         }
     }
+    // A rate of zero is no traffic: a sweep compares with and without it.
+    all.retain(|traffic| {
+        let amount = ["rate", "flows_per_second"].map(|name| traffic.params.get(name));
+        !amount.contains(&Some(&0.0))
+    });
     Ok(all)
+}
+
+/// Refuses a twin that could not have the arrivals and sizes of the source that it names.
+fn twin(twin: &Traffic, written: &At<String>, all: &[Traffic]) -> Result<(), Problem> {
+    let At { at, value: name } = written;
+    let refuse = |message: String, help: &str| Err(Problem::new(message, help).or_at(*at));
+    let others = || all.iter().filter(|other| other.name != twin.name);
+    let Some(original) = others().find(|other| other.name == *name) else {
+        let names = others().map(|other| other.name.as_str());
+        return Err(unknown("traffic", name, names).or_at(*at));
+    };
+    if let Some(further) = &original.twin_of {
+        return refuse(
+            format!("`{name}` is a twin itself, of `{further}`"),
+            "name the source that draws",
+        );
+    }
+    for of in [twin, original] {
+        if of.kind != "poisson" {
+            return refuse(
+                format!("`{}` is of kind {}, which has no twins", of.name, of.kind),
+                "twins are of kind poisson",
+            );
+        }
+    }
+    let differences = [
+        ("rate of arrivals", twin.params != original.params),
+        ("distribution of sizes", twin.sizes != original.sizes),
+        ("`start`", twin.start != original.start),
+        ("`stop`", twin.stop != original.stop),
+    ];
+    match differences.iter().find(|(_, differs)| *differs) {
+        None => Ok(()),
+        Some((what, _)) => refuse(
+            format!("this twin of `{name}` has another {what}"),
+            "give both the same: a twin draws what the other draws",
+        ),
+    }
 }
 
 fn one(
@@ -92,6 +135,7 @@ fn one(
         cc: None,
         cc_params: BTreeMap::new(),
         sizes: None,
+        twin_of: value.twin_of.as_ref().map(|written| written.value.clone()),
         params,
     };
     if let Some(kind) = traffic::find(&resolved.kind) {

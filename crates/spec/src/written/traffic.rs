@@ -31,6 +31,8 @@ placed_table! {
         transfer: Option<At<SizeText>>,
         /// The distribution of the sizes of transfers (poisson, request-response).
         sizes: Option<At<Sizes>>,
+        /// The source whose arrivals and sizes it has as well, each at the same instant (poisson).
+        twin_of: Option<At<String>>,
         /// Parameters of the kind.
         #[schemars(flatten)]
         params: Params,

@@ -22,7 +22,14 @@ const OF_TCP: [&str; 11] = [
 ];
 /// Applications of flows over UDP, and over TCP.
 const OVER_UDP: [&str; 3] = ["constant-rate", "on-off", "video"];
-const OVER_TCP: [&str; 5] = ["bulk", "scheduled", "on-off", "request-response", "telnet"];
+const OVER_TCP: [&str; 6] = [
+    "bulk",
+    "scheduled",
+    "frames",
+    "on-off",
+    "request-response",
+    "telnet",
+];
 
 impl Author<'_> {
     /// Parameters beside the keys of a table, and keys of which one excludes others.
