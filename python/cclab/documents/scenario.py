@@ -267,6 +267,27 @@ class TelnetApplication(TypedDict):
     """Whether short segments wait while data is outstanding (Nagle)."""
 
 
+class FramesApplication(TypedDict):
+    """Frames of audio or video, each written when it is made."""
+
+    deadline: Time
+    """How long after its making a frame is shown."""
+    frame_rate: float
+    """Frames per second."""
+    group: int
+    """Frames from one that needs no other to the next."""
+    i_frame: int
+    """Bytes of a frame that needs no other."""
+    kind: Literal["frames"]
+    p_frame: int
+    """Bytes of a frame that needs the one before it."""
+    skip_after: NotRequired[Time]
+    """
+    A frame is left out, and with it those of its group that follow, if one that was made so long
+    before waits to be sent; absent: none ever is.
+    """
+
+
 class Change(TypedDict):
     """A change of a link at an instant."""
 
@@ -394,24 +415,13 @@ class Outage(TypedDict):
     """When it begins."""
 
 
-class Pace(TypedDict):
-    """
-    How much an application writes.
-
-    It has one of these keys.
-    """
-
-    limited: NotRequired[Rate]
-    """So much payload per second."""
-
-
 class PaceChange(TypedDict):
     """From when on an application writes otherwise."""
 
     at: Time
     """When, counted from the run's start."""
-    rate: Pace
-    """How much from then on."""
+    rate: NotRequired[int]
+    """Payload per second from then on, 0 for none; absent: as much as there is room for."""
 
 
 class Probe(ProbeFrom):
@@ -525,6 +535,8 @@ class Traffic(TrafficFrom):
     """When it ends; absent: with the run."""
     to: NotRequired[str]
     """The node of a graph that the data go to."""
+    twin_of: NotRequired[str]
+    """The source whose random numbers it draws, and so its arrivals and sizes."""
 
 
 class ScheduledApplication(TypedDict):
@@ -536,7 +548,11 @@ class ScheduledApplication(TypedDict):
 
 
 Application: TypeAlias = (
-    OnOffApplication | RequestResponseApplication | TelnetApplication | ScheduledApplication
+    OnOffApplication
+    | RequestResponseApplication
+    | TelnetApplication
+    | FramesApplication
+    | ScheduledApplication
 )
 """What writes to a flow, if it is not bulk."""
 
