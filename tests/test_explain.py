@@ -263,6 +263,12 @@ def test_numbers_have_the_unit_of_their_scale(
         ('{ kind = "on-off", rate = "2Mbit", on = "1s", off = "3s" }', 0.5e6),
         # An answer of 10 kB every 60 ms of thinking and 40 ms of path.
         ('{ kind = "request-response", response = "10kB", think = "60ms" }', 0.8e6),
+        ('{ kind = "frames", frame_rate = 50, i_frame = "80B", group = 1 }', 32e3),
+        (
+            '{ kind = "scheduled", schedule = [{ at = "0s", rate = "1Mbit" }, '
+            '{ at = "1s", rate = "2Mbit" }, { at = "2s", rate = "0" }] }',
+            2e6,
+        ),
         # A keystroke a second of 1.4285 bytes.
         ('{ kind = "telnet", interval = "1s" }', 11.43),
     ],
@@ -271,6 +277,13 @@ def test_an_application_limits_its_flow(tmp_path: Path, application: str, expect
     flow = study(tmp_path, flow=f"application = {application}").explain()[0].flows[0]
     assert flow.binds == "application"
     assert flow.expected_bps == pytest.approx(expected, rel=0.01)
+
+
+def test_an_application_that_is_unlimited_at_some_time_is_no_limit(tmp_path: Path) -> None:
+    pauses = '{ kind = "scheduled", schedule = { at = "1s", rate = "0" } }'
+    flow = study(tmp_path, flow=f"application = {pauses}").explain()[0].flows[0]
+    assert flow.binds == "link"
+    assert "application" not in [limit.name for limit in flow.limits]
 
 
 def test_a_shaper_is_the_bottleneck(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import cclab
 from cclab import evaluation
 from cclab.evaluation import judge
 from cclab.evaluation.judge import Sample, Setting
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cclab.metrics import Better
 
 DEAF = Path(__file__).parent / "variants" / "deaf.c"
+C4 = Path(cclab.__file__).parent / "evaluation" / "suites" / "c4"
 
 
 def judged(
@@ -94,6 +96,27 @@ def test_who_does_not_hear_marks_has_a_long_queue_where_packets_are_marked(tmp_p
 def test_transfers_that_hear_nothing_hold_up_those_of_a_standard(tmp_path: Path) -> None:
     card = judged(str(DEAF), "6.1-standard", out=tmp_path, repeat=4, suite="tcpeval")
     assert verdicts(card) == {"6.1-standard": "worse than standard"}
+
+
+def test_they_hold_up_the_largest_quarter_of_its_transfers(tmp_path: Path) -> None:
+    card = judged(str(DEAF), "6.1-q4-standard", out=tmp_path, repeat=4, suite="tcpeval")
+    assert verdicts(card) == {"6.1-q4-standard": "worse than standard"}
+
+
+def test_a_path_that_carries_the_videos_shows_them_within_the_limits_of_c4(
+    tmp_path: Path,
+) -> None:
+    card = judged("bbr3", "media10", out=tmp_path, repeat=4, suite="c4")
+    assert set(verdicts(card).values()) == {"no worse than standard"}
+    narrow = tmp_path / "narrow.toml"
+    narrow.write_text((C4 / "media.toml").read_text().replace("100Mbit", "2Mbit"))
+    flows = cclab.run(narrow, out=tmp_path / "narrow").points[0].runs[0].metrics["flows"]
+    video, second = (next(f for f in flows if f["name"] == n) for n in ("video", "second"))
+    # 3.1 Mbit/s over 2: the draft's limits are 47 and 160 ms.
+    assert video["window_frames"]["delay_mean_s"] > 0.047
+    assert video["window_frames"]["delay_max_s"] > 0.16
+    assert second["window_frames"]["lost"] > 0
+    assert video["window_frames"]["lost"] == 0
 
 
 def test_cubic_fills_1024_packets_and_loses_few(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ warmup   = "2s"
 
 [network.bottleneck]
 rate  = "5Mbit"
-queue = { limit = "1bdp" }
+queue = { limit = "60ms" }
 
 [[traffic]]
 name  = "a"

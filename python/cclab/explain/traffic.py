@@ -123,9 +123,9 @@ def application_limit(application: Application, rtt_s: float) -> tuple[float, st
     if application["kind"] == "frames":
         parts = (application["group"] - 1) * application["p_frame"]
         size = (application["i_frame"] + parts) / application["group"]
-        rate = application["frame_rate"]
-        why = f"it makes {rate:g} frames a second of {size:,.0f} bytes in the mean"
-        return size * 8 * rate, why
+        per_second = application["frame_rate"]
+        why = f"it makes {per_second:g} frames a second of {size:,.0f} bytes in the mean"
+        return size * 8 * per_second, why
     if application["kind"] == "scheduled":
         return _scheduled_limit(application["schedule"])
     interval = application["interval"] * _NS
