@@ -75,16 +75,18 @@ def test_what_receivers_gain_by_misbehaving_is_held_against_what_standards_give(
     card = judged("cubic", "7.6", out=tmp_path, repeat=2)
     assert set(verdicts(card).values()) == {"no worse than standard"}
     gains = {
-        str(setting.params["flow.x.receiver"]): sum(setting.subject.values) / 2
+        str(setting.params["flow.x.receiver"]): [v for v in setting.subject.values if v is not None]
         for setting in card.line("7.6-acks").settings
     }
     for receiver, gain in gains.items():
         if "division" in receiver or "duplicate" in receiver:
-            assert 0.7 < gain < 1.4, gains
+            assert 0.7 < sum(gain) / 2 < 1.4, gains
         else:
-            assert gain > 10, gains
+            assert sum(gain) / 2 > 10, gains
     [marks] = card.line("7.6-marks").settings
-    assert min(marks.subject.values) > 3
+    values = [value for value in marks.subject.values if value is not None]
+    assert len(values) == 2
+    assert min(values) > 3
 
 
 def test_who_yields_to_everything_harms_nobody_and_gets_less(tmp_path: Path) -> None:
