@@ -421,8 +421,7 @@ fn a_schedule_pauses_resumes_and_limits_on_every_stack() {
     for stack in ["linux-6.12", "rfc", "ns2", "ns3-3.1x"] {
         for cc in ["reno", "cubic"] {
             let at = |seconds| received_by(stack, cc, &application, seconds);
-            let [four, five, eight, twelve, thirteen, twenty] =
-                [4, 5, 8, 12, 13, 20].map(|seconds| at(seconds));
+            let [four, five, eight, twelve, thirteen, twenty] = [4, 5, 8, 12, 13, 20].map(at);
             // What is in the send buffer still leaves, in less than a second, and then nothing.
             assert!(four > 300_000, "{stack} {cc}: {four}");
             assert_eq!(five, eight, "{stack} {cc}");
