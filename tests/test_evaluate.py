@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -204,12 +205,26 @@ def test_what_became_worse_since_an_earlier_card_is_told(
     suite: Path, cubic: cclab.Card, deaf: cclab.Card, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["evaluate", str(DEAF), "--suite", str(suite), "--out", str(deaf.folder)]
+    # The newest card takes the place of the one to compare with: the next time all would be well.
+    assert invoke([*words, "--since", str(deaf.folder)]) == WRONG_INPUT
+    assert "is where this card is written to" in capsys.readouterr().err
+    kept = suite.parent / "kept"
+    shutil.copytree(deaf.folder, kept)
     # As bad as before is not worse than before.
-    assert invoke([*words, "--since", str(deaf.folder)]) == DONE
-    capsys.readouterr()
+    assert invoke([*words, "--since", str(kept)]) == DONE
+    assert "of 2 lines in both, none became worse" in capsys.readouterr().out
+    cases = ElementTree.parse(deaf.folder / "junit.xml").getroot()
+    assert cases.attrib["failures"] == "0"
     assert invoke([*words, "--since", str(cubic.folder)]) == EXPECTATION_FAILED
     said = capsys.readouterr().out
     assert "worse than before: loss" in said
+    cases = ElementTree.parse(deaf.folder / "junit.xml").getroot()
+    assert int(cases.attrib["failures"]) == len(cases.findall(".//failure")) > 0
+    # Cards of more seeds are compared by those of both.
+    assert invoke([*words, "--repeat", "5", "--since", str(cubic.folder)]) == EXPECTATION_FAILED
+    # The card of the suite's own seeds again.
+    assert invoke(words) == EXPECTATION_FAILED
+    capsys.readouterr()
     again = evaluation.evaluate("cubic", suite=suite, out=cubic.folder, since=deaf.folder)
     assert again.met
     assert again.changes is not None
@@ -220,8 +235,8 @@ def test_cards_of_other_suites_are_not_compared(suite: Path, cubic: cclab.Card) 
     quick = suite.parent / "quick"
     with pytest.raises(InputError, match="quick"):
         evaluation.evaluate("cubic", suite=suite, quick=True, out=quick, since=cubic.folder)
-    with pytest.raises(InputError, match="no card to compare with"):
-        evaluation.evaluate("cubic", suite=suite, out=quick, since=suite)
+    with pytest.raises(InputError, match=r"no card to compare with.*there are cards in .*cubic"):
+        evaluation.evaluate("cubic", suite=suite, out=quick, since=cubic.folder.parent)
     assert not quick.exists(), "a wrong card is known before hours of runs"
 
 
@@ -231,6 +246,15 @@ def test_a_card_of_some_lines_leaves_the_whole_one(suite: Path, cubic: cclab.Car
     assert some.folder == cubic.folder / "only" / "loss"
     assert (cubic.folder / "card.json").read_bytes() == before
     assert '<a href="../../two/">' in (some.folder / "index.html").read_text()
+
+
+def test_the_lines_of_a_suite_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["list", "suites", "rfc9743", "--json"]) == DONE
+    listed = json.loads(capsys.readouterr().out)["suites"]
+    says = evaluation.load("rfc9743").says
+    assert [line["id"] for line in listed] == [criterion.id for criterion in says.criterion]
+    assert invoke(["list", "suites", "nosuch"]) == WRONG_INPUT
+    assert "no suite 'nosuch'" in capsys.readouterr().err
 
 
 def test_nobody_is_compared_with_itself_alone(suite: Path, tmp_path: Path) -> None:

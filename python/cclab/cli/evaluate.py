@@ -107,6 +107,8 @@ def evaluate(
         def listener(planned: Planned, stack: ExitStack = stack) -> SweepProgress:
             stack.close()
             runs = count(len(planned.plan.runs), "run")
+            beside = len(companions.of(planned.plan).runs)
+            runs += f", and {beside} of each flow alone" if beside else ""
             place = f"{able.index(planned) + 1} of {len(able)}"
             note(f"{place}: {planned.scenario.name}: {planned.scenario.title}, {runs}")
             return stack.enter_context(SweepProgress())
@@ -163,20 +165,24 @@ def _print(card: Card) -> None:
         soft_wrap=True,
     )
     table = Grid(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
-    table.add_column("clause", no_wrap=True)
+    table.add_column("line", no_wrap=True)
     table.add_column("", no_wrap=True)
-    table.add_column("line", min_width=14)
+    table.add_column("it", min_width=14)
     table.add_column("verdict", min_width=12)
     table.add_column("because", min_width=24)
     for line in card.lines:
         c = line.criterion
         verdict = styled(line.verdict, _STYLES.get(line.verdict, ""))
-        table.add_row(c.clause, c.obligation, c.text, verdict, told.why(line))
+        table.add_row(c.id, c.obligation, c.text, verdict, told.why(line))
     console = stdout()
     console.width = min(console.width, 150)
     show(console, table)
     counts = ", ".join(f"{number} {verdict}" for verdict, number in card.counts.items() if number)
     tell(counts)
-    for change in card.changes or []:
-        if change.worse:
-            tell(f"worse than before: {change.id}: {change.why}")
+    if card.changes is None:
+        return
+    worse = [change for change in card.changes if change.worse]
+    for change in worse:
+        tell(f"worse than before: {change.id}: {change.why}")
+    lines, became = count(len(card.changes), "line"), len(worse) or "none"
+    tell(f"since the earlier card: of {lines} in both, {became} became worse")

@@ -69,7 +69,9 @@ def listing(
     path: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]", help="A variant's file: what it registers.", show_default=False
+            metavar="[FILE|SUITE]",
+            help="A variant's file: what it registers. A suite: its lines.",
+            show_default=False,
         ),
     ] = None,
     json: options.Json = False,
@@ -80,13 +82,18 @@ def listing(
         raise InputError(f"list what? One of {known}")
     if what not in set(What):
         raise InputError(f"{shown.quoted(what)} is not something to list; one of {known}")
-    if path is not None and what != What.variants:
-        raise InputError(f"{path}: only `cclab list variants FILE` takes a file")
+    if path is not None and what not in (What.variants, What.suites):
+        raise InputError(
+            f"{path}: a second word is a file of `cclab list variants`, or a name of `list suites`"
+        )
     _list(What(what), path, json)
 
 
 def _list(what: What, path: str | None, json: bool) -> None:
-    if path is not None:
+    rows: list[dict[str, object]]
+    if path is not None and what == What.suites:
+        rows = _lines_of(path)
+    elif path is not None:
         declared = json_text.loads(_core.variant_file(path))
         try:
             # What they take, only their own code knows.
@@ -95,7 +102,7 @@ def _list(what: What, path: str | None, json: bool) -> None:
             # The text of a C file says all but defaults; one for kernels alone does not compile.
             if declared["language"] != "C":
                 raise
-        rows: list[dict[str, object]] = [{key: declared[key] for key in _OF_FILE}]
+        rows = [{key: declared[key] for key in _OF_FILE}]
     else:
         own = {What.studies: _studies, What.suites: _suites}
         rows = own[what]() if what in own else _core_rows(what)
@@ -164,7 +171,11 @@ def _suites() -> list[dict[str, object]]:
     """The suites of the folder at hand and those that come along, which `cclab evaluate` runs."""
     rows: list[dict[str, object]] = []
     for name in evaluation.names():
-        loaded = evaluation.load(name)
+        try:
+            loaded = evaluation.load(name)
+        except (StudyError, InputError) as error:
+            note(str(error))
+            continue
         says = loaded.says
         rows.append(
             {
@@ -179,6 +190,19 @@ def _suites() -> list[dict[str, object]]:
             }
         )
     return rows
+
+
+def _lines_of(suite: str) -> list[dict[str, object]]:
+    """The lines of a suite: the ids that `cclab evaluate --only` takes."""
+    return [
+        {
+            "id": criterion.id,
+            "text": f"{criterion.obligation}: {criterion.text}",
+            "clause": criterion.clause,
+            "scenario": criterion.scenario,
+        }
+        for criterion in evaluation.load(suite).says.criterion
+    ]
 
 
 def _backends(file: Path, written: dict[str, object]) -> object:

@@ -108,8 +108,14 @@ def evaluate(
     if not planned:
         raise InputError("the short form leaves out every scenario of these lines; run without it")
     _check(planned)
+    written_to = folder / "only" / "-".join(api.each(only)) if only else folder
     earlier = None
     if since is not None:  # before hours of runs
+        if Path(since).resolve() == written_to.resolve():
+            raise InputError(
+                f"{shown.quoted(since)} is where this card is written to: name another --out, or "
+                "a copy of the earlier card"
+            )
         form = {
             "schema": SCHEMA,
             "suite": loaded.name,
@@ -118,6 +124,9 @@ def evaluate(
             "backend": planned[0].plan.backend,
         }
         earlier = earlier_cards.read(Path(since), form)
+        there = {line["id"] for line in earlier["lines"]}
+        if not there & {criterion.id for criterion in loaded.says.criterion}:
+            raise InputError(f"{shown.quoted(since)}: that card has none of these lines")
     announce(planned)
     lines = []
     for each in planned:
@@ -140,7 +149,7 @@ def evaluate(
         standards=standards,
         seeds=max(each.plan.repeat for each in planned),
         lines=judge.corrected(lines),
-        folder=folder / "only" / "-".join(api.each(only)) if only else folder,
+        folder=written_to,
         runs=folder,
     )
     if earlier is not None:

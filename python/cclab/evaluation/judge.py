@@ -12,14 +12,14 @@ from scipy import stats as tests
 
 from cclab import shown
 from cclab.comparison.correction import LEVEL, adjusted
-from cclab.errors import InputError
+from cclab.errors import InputError, StudyError
 from cclab.measure import findings
 from cclab.measure.stats import Estimate, estimate
 from cclab.plan import in_words
 from cclab.quantities import points
 from cclab.quantities.expressions import ExpressionError
 from cclab.quantities.names import evaluated
-from cclab.quantities.states import untold
+from cclab.quantities.states import UntoldError, untold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -99,6 +99,12 @@ class Sample:
     def estimate(self) -> Estimate | None:
         """The mean over seeds and its interval; None if no run has a value."""
         return estimate(self.values)
+
+    def of(self, seeds: Sequence[int]) -> Sample:
+        """The runs with those seeds, in their order."""
+        places = [self.seeds.index(seed) for seed in seeds]
+        values, runs = [self.values[n] for n in places], [self.runs[n] for n in places]
+        return Sample(self.variant, list(seeds), values, runs)
 
     @property
     def whole(self) -> bool:
@@ -183,7 +189,8 @@ class Line:
         """How many more seeds would about decide an undecided line; None where none would."""
         if self.verdict != "undecided":
             return None
-        needed = [_seeds_needed(self.criterion, setting) for setting in self.deciding]
+        tested = len(self.settings)
+        needed = [_seeds_needed(self.criterion, setting, tested) for setting in self.deciding]
         if not needed or None in needed:
             return None
         return max(n for n in needed if n is not None)
@@ -220,11 +227,8 @@ def lines(
                 label = ", ".join(in_words({key: params[key] for key in varied}))
                 setting = _setting(criterion, allowed, params, by_variant, subject, standards)
                 settings.append(replace(setting, label=label or "the only setting"))
-        except ExpressionError as error:
-            why = untold(error)
-            if why is None:
-                raise
-            judged.append(Line(criterion, [], None, unavailable=str(why)))
+        except UntoldError as error:
+            judged.append(Line(criterion, [], None, unavailable=str(error)))
             continue
         if not settings:
             raise InputError(
@@ -280,7 +284,15 @@ def _setting(
 def _sample(criterion: Criterion, variant: str, point: Point) -> Sample:
     values: list[float | None] = []
     for nth in range(len(point.runs)):
-        value = evaluated(criterion.value, point, nth, criterion.flow)
+        try:
+            value = evaluated(criterion.value, point, nth, criterion.flow)
+        except ExpressionError as error:
+            why = untold(error)
+            if why is not None:
+                raise UntoldError(f"{variant}: {why}") from error
+            raise InputError(f"criterion {shown.quoted(criterion.id)}: {error}") from error
+        except StudyError as error:
+            raise InputError(f"criterion {shown.quoted(criterion.id)}: {error}") from error
         if np.ndim(value):
             raise InputError(
                 f"criterion {shown.quoted(criterion.id)}: `{criterion.value}` gives a number for "
@@ -392,7 +404,7 @@ def _by_excess(settings: Iterable[Setting]) -> list[Setting]:
     return sorted(settings, key=excess, reverse=True)
 
 
-def _seeds_needed(criterion: Criterion, setting: Setting) -> int | None:
+def _seeds_needed(criterion: Criterion, setting: Setting, settings: int) -> int | None:
     """About how many more seeds narrow the interval so that it no longer straddles.
 
     Its width falls with the square root of the number of seeds.
@@ -405,7 +417,13 @@ def _seeds_needed(criterion: Criterion, setting: Setting) -> int | None:
         limit = criterion.below if criterion.below is not None else criterion.above
         needed.append(None if value is None else _more(value, value.mean - (limit or 0.0)))
     if setting.standing != "no worse" and setting.besides:
-        each = [_more(b.excess, b.excess.mean) for b in setting.besides if b.excess is not None]
+        # Whatever is called worse is so by the corrected test, too: of all settings of the line.
+        wider = max(1.0, float(tests.norm.isf(LEVEL / settings) / tests.norm.isf(0.025)))
+        each = [
+            _more(b.excess, b.excess.mean / (wider if b.excess.mean > 0 else 1.0))
+            for b in setting.besides
+            if b.excess is not None
+        ]
         known = [n for n in each if n is not None]
         needed.append(min(known) if known else None)
     if None in needed or not needed:

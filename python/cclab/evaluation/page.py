@@ -81,13 +81,13 @@ def markdown(card: Card) -> str:
         "",
         f"{counted}.",
         "",
-        "| clause | | criterion | verdict | evidence | asked |",
+        "| line | | criterion | verdict | evidence | asked |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for line in card.lines:
         c = line.criterion
         asked = told.margin_in_words(c)
-        cells = [c.clause, c.obligation, c.text, f"**{line.verdict}**", told.why(line), asked]
+        cells = [c.id, c.obligation, c.text, f"**{line.verdict}**", told.why(line), asked]
         rows.append(_row(cells))
     if says.absent:
         rows += ["", "Not evaluated:", "", "| clause | | criterion | why |"]
@@ -109,12 +109,15 @@ def _row(cells: list[str]) -> str:
 
 def junit(card: Card) -> bytes:
     """A test case for each line: those that fail or are worse than standard have failed, those
-    that are undecided or not evaluated are skipped."""
+    that are undecided or not evaluated are skipped. Since an earlier card, those have failed that
+    became worse, and no others."""
+    changes = None if card.changes is None else {change.id: change for change in card.changes}
+    worse = {id: change.why for id, change in (changes or {}).items() if change.worse}
     root = ElementTree.Element(
         "testsuite",
         name=f"{card.suite.name} {card.subject.name}",
         tests=str(len(card.lines)),
-        failures=str(len(card.faults)),
+        failures=str(len(card.faults) if changes is None else len(worse)),
         skipped=str(sum(_is_skipped(line) for line in card.lines)),
     )
     for line in card.lines:
@@ -122,7 +125,10 @@ def junit(card: Card) -> bytes:
             root, "testcase", classname=card.suite.name, name=shown.line(line.criterion.id)
         )
         because = shown.line(told.why(line))
-        if line.verdict in FAULTS:
+        if line.criterion.id in worse:
+            failed = ElementTree.SubElement(case, "failure", message="worse than before")
+            failed.text = shown.line(worse[line.criterion.id])
+        elif line.verdict in FAULTS and changes is None:
             ElementTree.SubElement(case, "failure", message=line.verdict).text = because
         elif _is_skipped(line):
             ElementTree.SubElement(case, "skipped", message=f"{line.verdict}: {because}")

@@ -57,7 +57,9 @@ def read(folder: Path, form: Mapping[str, Any]) -> dict[str, Any]:
     try:
         earlier: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except OSError as error:
-        raise InputError(f"no card to compare with: {path}: {error.strerror}") from None
+        nearby = sorted(str(card.parent) for card in folder.glob(f"**/{CARD}"))
+        hint = f"; there are cards in {', '.join(nearby)}" if nearby else ""
+        raise InputError(f"no card to compare with: {path}: {error.strerror}{hint}") from None
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{path} is no card: {error}") from None
     for key, value in form.items():
@@ -95,13 +97,16 @@ def _worse(lines: Sequence[Line], before: dict[str, Any]) -> list[str]:
         if criterion.margin is None:
             criterion = msgspec.structs.replace(criterion, margin=0.0)
         earlier = {_key(s["params"]): s["subject"] for s in before[line.criterion.id]["settings"]}
+        warned = {_key(s["params"]): s["warnings"] for s in before[line.criterion.id]["settings"]}
         besides = []
         for setting in line.settings:
             was = earlier.get(_key(setting.params))
-            if was is None or setting.doubts:
+            if was is None or setting.doubts or warned.get(_key(setting.params)):
                 continue
-            sample = Sample(was["variant"], was["seeds"], was["values"], was["runs"])
-            besides.append((setting, judge.compared(criterion, setting.subject, sample)))
+            before_then = Sample(was["variant"], was["seeds"], was["values"], was["runs"])
+            seeds = [seed for seed in setting.subject.seeds if seed in before_then.seeds]
+            pair = (setting.subject.of(seeds), before_then.of(seeds))
+            besides.append((setting, judge.compared(criterion, *pair)))
         found.append(besides)
     least = [[b.p for _, b in besides if b.p is not None] for besides in found]
     p_values = [min(1.0, len(p) * min(p)) if p else 1.0 for p in least]

@@ -82,6 +82,16 @@ def margin_in_words(criterion: Criterion) -> str:
     return f"{', '.join(asked)} ({criterion.whose})"
 
 
+def _difference(criterion: Criterion, setting: Setting) -> str:
+    """How far the subject is from the standard that it comes off best beside."""
+    beside = setting.nearest
+    if beside is None or beside.difference is None:
+        return ""
+    apart = interval(criterion, beside.difference)
+    apart = f"{apart.removesuffix('%')} points" if apart.endswith("%") else apart
+    return f"; difference to {beside.standard.variant} {apart}"
+
+
 def why(line: Line) -> str:
     """What decided, in one line."""
     if line.unavailable:
@@ -96,13 +106,15 @@ def why(line: Line) -> str:
         return f"{said}{f', the worst of {of} settings' if of > 1 else ''}"
     if of > 1:
         said += f"; so at {len(line.deciding)} of {of} settings"
+    said += _difference(line.criterion, first)
     if line.verdict != "undecided":
         return said
-    if first.doubts:
-        return f"{said}; warned: {', '.join(first.doubts)}"
+    doubts = dict.fromkeys(doubt for setting in line.deciding for doubt in setting.doubts)
+    if doubts:
+        return f"{said}; warned: {', '.join(doubts)}"
     if not first.subject.whole or any(b.excess is None for b in first.besides):
         return f"{said}; some runs did not measure it"
     more = line.more_seeds
     if more is not None:
-        return f"{said}; about {more} more seed{'' if more == 1 else 's'} would decide"
+        return f"{said}; some {more} more seed{'' if more == 1 else 's'} or more would decide"
     return f"{said}; no number of seeds would decide"

@@ -29,9 +29,9 @@ class Names(Mapping[str, Any]):
     """The metrics of a flow and of its run.
 
     A flow's own as docs/metrics.md names them, what held it back as `limited_CAUSE`, its `share`
-    of the goodput; the run's by their names, such as `jain`, and as `bottleneck_NAME`,
-    `band_QUEUE_NAME`, `group_GROUP_NAME`, `traffic_SOURCE_NAME`; and those of the
-    capture at its sender as `capture_NAME`. What was not measured is not a number.
+    of the goodput, `transfer_s`; the run's by their names, such as `jain`, and as
+    `bottleneck_NAME`, `band_QUEUE_NAME`, `group_GROUP_NAME`, `traffic_SOURCE_NAME`; and those of
+    the capture at its sender as `capture_NAME`. What was not measured is not a number.
     """
 
     run: Measured
@@ -73,6 +73,8 @@ class Names(Mapping[str, Any]):
             return values
         total = sum(f["goodput_bps"] or 0.0 for f in metrics["flows"])
         values |= {k: v for k, v in of_flow(flow).items() if not isinstance(v, str)}
+        ended = values.get("fct_s")
+        values["transfer_s"] = values.get("elapsed_s") if ended is None else ended
         values["share"] = (flow["goodput_bps"] or 0.0) / total if total else None
         return values
 

@@ -3,7 +3,9 @@ phases that follow one another."""
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -51,7 +53,7 @@ def asked(trace: Trace, flow: str, query: str) -> float:
     try:
         answer = pl.SQLContext(frames=tables).execute(query, eager=True)
     except pl.exceptions.ColumnNotFoundError as error:
-        told = _first_line(error).partition(";")[0]
+        told = _first_line(error).partition(";")[0] + _meant(str(error), states.columns)
         raise UntoldError(
             f"flow {shown.quoted(flow)}: its variant does not tell it: {told}"
         ) from error
@@ -72,6 +74,16 @@ def asked(trace: Trace, flow: str, query: str) -> float:
             f"states() asks for a number, and this gives {value!r}: compare it with a text"
         )
     return math.nan if value is None else float(value)
+
+
+def _meant(error: str, columns: list[str]) -> str:
+    """Which of the columns may be meant by the one that an error names."""
+    named = re.search(r'column "(\w+)"', error)
+    stem = "" if named is None else named[1]
+    if stem.endswith("_ns") and f"{stem.removesuffix('_ns')}_s" in columns:
+        return f"; times are in seconds here: {stem.removesuffix('_ns')}_s"
+    near = difflib.get_close_matches(stem, columns, 1)
+    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(columns)}"
 
 
 def _first_line(error: Exception) -> str:

@@ -261,11 +261,13 @@ class Trace:
                 *(pl.col(name).last().alias(f"{name}_last") for name in others),
             )
         )
+        before, after = pl.col(PHASE).shift(1), pl.col(PHASE).shift(-1)
+        first = ("nth", PHASE, "before", "after", "from_s", "until_s")
         return stays.with_columns(
-            pl.col(PHASE).shift(1).alias("before"),
-            pl.col(PHASE).shift(-1).alias("after"),
+            before.alias("before"),
+            after.alias("after"),
             *(pl.col(name).shift(-1).alias(f"{name}_next") for name in others),
-        )
+        ).select(*first, pl.exclude(first))
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:

@@ -134,7 +134,7 @@ impl<'a> Author<'a> {
         let schema = self.schema["$defs"]["Traffic"]["properties"].clone();
         for (key, schema) in schema.as_object().into_iter().flatten() {
             let taken = match key.as_str() {
-                "kind" | "name" => false,
+                "kind" | "name" | "twin_of" => false,
                 "cc" | "cc_params" => known.tcp,
                 "transfer" | "sizes" => known.sized,
                 _ => true,
