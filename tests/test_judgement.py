@@ -110,7 +110,7 @@ def test_bbr_that_begins_first_takes_nearly_all_from_cubic(tmp_path: Path) -> No
 def test_bbr_alone_drains_and_looks_for_the_base_rtt(
     tmp_path: Path, variant: str, verdict: str
 ) -> None:
-    card = judged(variant, "A.3", "A.10", out=tmp_path, repeat=2, suite="bbr")
+    card = judged(variant, "A.3-drain", "A.10-in", out=tmp_path, repeat=2, suite="bbr")
     assert verdicts(card) == {"A.3-drain": verdict, "A.10-in": verdict}
 
 
@@ -221,16 +221,34 @@ def test_prague_leaves_little_in_one_queue_that_marks(tmp_path: Path) -> None:
 L4S = ("4.1", "4.3-proportion", "4.3-scalable", "4.3-rtt", "4.3-bursts")
 
 
+def test_bbr_does_what_its_draft_asks_of_its_state(tmp_path: Path) -> None:
+    """Version 1, which has no long-term bound, may leave Startup there by its plateau."""
+    lines = ("A.2-state", "A.6-state", "A.21-state")
+    card = judged("bbr3", *lines, out=tmp_path / "bbr3", repeat=2, suite="bbr")
+    assert verdicts(card) == dict.fromkeys(lines, "meets")
+    card = judged("bbr", "A.2-state", "A.21-state", out=tmp_path / "bbr", repeat=2, suite="bbr")
+    told = verdicts(card)
+    assert told["A.2-state"] in ("fails", "undecided")
+    assert told["A.21-state"] == "not evaluated"
+
+
+def test_a_sender_of_one_rate_does_not_answer_to_the_share_of_marks(tmp_path: Path) -> None:
+    card = judged("unresponsive", "4.3-proportion", out=tmp_path, repeat=2, suite="l4s")
+    assert "fails" in verdicts(card).values()
+
+
 def test_prague_does_what_rfc_9331_asks(tmp_path: Path) -> None:
     card = judged("prague", *L4S, out=tmp_path, repeat=2, suite="l4s")
     assert set(verdicts(card).values()) == {"meets"}
-    assert len(card.lines) == len(L4S)
+    # Two more say what 4.3-proportion says, of other shares of marks.
+    assert len(card.lines) == len(L4S) + 2
 
 
 def test_cubic_is_no_l4s_sender_and_no_worse_beside_one(tmp_path: Path) -> None:
     card = judged("cubic", *L4S, "S1-fq", "S7", out=tmp_path, repeat=2, suite="l4s")
     told = verdicts(card)
-    for line in ("4.1-ect1", "4.3-proportion", "4.3-scalable", "4.3-bursts"):
+    few, many = "4.3-proportion-few", "4.3-proportion-many"
+    for line in ("4.1-ect1", "4.3-proportion", few, many, "4.3-scalable", "4.3-bursts"):
         assert told.pop(line) == "fails", line
     assert set(told.values()) == {"no worse than standard", "meets"}
 
