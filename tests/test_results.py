@@ -187,6 +187,7 @@ def test_the_share_is_drawn_along_a_swept_number(tmp_path: Path) -> None:
 
 
 WITHOUT_NUMBERS = {"share", "matrix", "heatmap", "buffer-share", "curve", "box", "groups"} | {
+    "phases",
     "completion",
     "probe-rtt",
     "probe-cdf",

@@ -17,6 +17,7 @@ from cclab.evaluation import judge
 from cclab.evaluation.schema import Criterion, Scenario
 from cclab.quantities import states
 from cclab.quantities.names import evaluated
+from cclab.report.figures import svg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,3 +258,7 @@ def test_the_kernels_vegas_tells_what_ours_tells(tmp_path: Path) -> None:
     for column in columns:
         same = both[column].eq_missing(both[f"our_{column}"])
         assert share_of(same) > 0.97, (column, both.filter(~same))
+
+
+def test_the_figure_of_phases_has_the_same_bytes_each_time(bbr3: Results) -> None:
+    assert svg(bbr3.figure("phases")) == svg(bbr3.figure("phases"))
