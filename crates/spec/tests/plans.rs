@@ -396,7 +396,7 @@ fn a_wrong_setting_is_refused_by_column() {
         ),
         (
             "trace.events=[\"ack\", \"que\"]",
-            "--set:1:22: unknown value `que`; one of `ack`, `queue`, `drop`",
+            "--set:1:22: unknown value `que`; one of `ack`, `queue`, `drop`, `state`",
         ),
         (
             "duration",
