@@ -37,7 +37,8 @@ def test_no_label_of_a_tick_runs_into_the_next_in_any_figure(tmp_path: Path) -> 
         '"network.bottleneck.queue.limit" = ["0.5bdp", "1bdp", "1.25bdp", "2bdp", "8bdp"]\n'
     )
     file.write_text(head + short + long + sweep)
-    wide = cclab.run(file, out=tmp_path / "wide", repeat=5, set=["duration=600ms", "warmup=0s"])
+    short_runs = ["duration=600ms", "warmup=0s", 'trace.events=["state"]']
+    wide = cclab.run(file, out=tmp_path / "wide", repeat=5, set=short_runs)
     part = {"flow.short.cc": "reno", "flow.long.cc": "cubic"}
     many = (
         '[[flow]]\ncc = "cubic"\ncount = 9\nrtt = "40ms"\n[[probe]]\nname = "ping"\nrtt = "20ms"\n'
