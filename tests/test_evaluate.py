@@ -20,7 +20,7 @@ from cclab.cli.exits import DONE, EXPECTATION_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError, StudyError
 from cclab.evaluation import judge
-from cclab.evaluation.judge import Line, Sample, Setting
+from cclab.evaluation.judge import Line, Sample
 from cclab.evaluation.schema import Criterion
 
 if TYPE_CHECKING:
@@ -152,6 +152,11 @@ def test_a_sender_that_hears_nothing_is_worse_than_standard(deaf: cclab.Card) ->
     assert loss.q < 0.01
     assert deaf.line("rival").verdict == "fails"
     assert deaf.subject.name == "deaf"
+    # What the suite lets pass is told.
+    passed = loss.let_pass
+    assert passed
+    assert all(f" {code}" in (deaf.folder / "card.md").read_text() for code in passed)
+    assert f"lets pass the warnings {', '.join(passed)}" in (deaf.folder / "index.html").read_text()
     # A card can be sent around: it has no path of this machine but what the user wrote.
     assert str(DEAF) not in json.dumps(deaf.document()["lines"])
 
@@ -288,6 +293,36 @@ def test_a_suite_with_an_error_is_refused_where_it_stands(
     assert line.isdecimal(), raised.value
 
 
+@pytest.mark.parametrize(
+    ("value", "flow", "problem"),
+    [
+        ("window_goodput_bpz", "rival", "did you mean 'window_goodput_bps'?"),
+        ("window_goodput_bps", "", "it is a number of a flow"),
+        ("window_goodput_bps", "rifal", "no flow is called 'rifal'; there are rival, x"),
+        ("of('rifal', 'window_goodput_bps')", "rival", "no flow is called 'rifal'"),
+        ("sum(each('y*', 'window_goodput_bps'))", "", "no flow is called 'y*'"),
+        ("of('x', 'window_goodput')", "rival", "nothing is called 'window_goodput'"),
+        ("sum(sources('web*', 'fct_p95_s'))", "", "no source of traffic is called 'web*'"),
+        ("rate_bps(3)", "rival", "missing a required argument"),
+        ("rates_bps(3, 4)", "rival", "no function 'rates_bps'"),
+    ],
+)
+def test_a_value_that_no_run_will_have_is_refused_before_any(
+    tmp_path: Path, value: str, flow: str, problem: str
+) -> None:
+    (tmp_path / "two.toml").write_text(STUDY)
+    asked = ('value      = "window_goodput_bps"', f'value      = "{value}"')
+    text = SUITE.replace(*asked).replace('"rival"\nunit', f'"{flow}"\nunit')
+    (tmp_path / "suite.toml").write_text(text)
+    out = tmp_path / "out"
+    with pytest.raises(StudyError) as raised:
+        evaluation.evaluate("cubic", suite=tmp_path, out=out)
+    line = text.splitlines().index(f'value      = "{value}"') + 1
+    assert str(raised.value).startswith(f"{tmp_path}/suite.toml:{line}:1: ")
+    assert problem in str(raised.value)
+    assert not out.exists()
+
+
 def test_an_unknown_variant_and_an_unknown_suite_are_refused(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -324,6 +359,7 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                 repeat=None,
                 seed=None,
             )
+            evaluation.runs.check(loaded, planned)
             for each in planned:
                 assert each.refusals == []
                 swept = each.plan.points[0].params
@@ -358,7 +394,7 @@ def _line(values: Sequence[float | None], *standards: Sequence[float | None], **
     besides = [
         judge.compared(criterion, subject, _sample(f"std{n}", s)) for n, s in enumerate(standards)
     ]
-    setting = Setting({}, "here", subject, besides, judge.bound(criterion, subject), [])
+    setting = judge.at_setting(criterion, {}, subject, besides)
     return judge.corrected([judge.line(criterion, [setting])])[0]
 
 
@@ -403,6 +439,26 @@ def test_a_bound_is_kept_broken_or_open() -> None:
     assert _line(STANDARD, margin=None, above=9.0).verdict == "meets"
 
 
+def test_among_many_bounds_chance_breaks_one_in_twenty_at_most() -> None:
+    """Values whose mean is the bound: one in forty intervals lies beyond it by chance."""
+    dice = random.Random(9743)
+    criterion = _criterion(margin=None, below=10.0)
+    broken = failed = lines = 0
+    for _ in range(20):
+        judged = []
+        for _ in range(40):
+            samples = [_sample("x", [dice.gauss(10, 1) for _ in range(10)]) for _ in range(3)]
+            settings = [judge.at_setting(criterion, {}, sample, []) for sample in samples]
+            broken += sum(setting.bound == "fails" for setting in settings)
+            judged.append(judge.line(criterion, settings))
+        card = judge.corrected(judged)
+        lines += len(card)
+        failed += sum(line.verdict == "fails" for line in card)
+        assert {line.verdict for line in card} <= {"fails", "undecided", "meets"}
+    assert broken > lines / 20
+    assert failed <= lines / 100
+
+
 def test_a_run_without_a_value_and_a_warning_decide_nothing() -> None:
     missing = [None, *STANDARD[1:]]
     assert _line(missing, STANDARD).verdict == "undecided"
@@ -441,7 +497,7 @@ def test_where_nothing_differs_one_line_in_twenty_at_most_is_called_worse() -> N
             for _ in range(3):
                 samples = [_sample(name, [dice.gauss(10, 1) for _ in range(10)]) for name in "ab"]
                 beside = judge.compared(criterion, *samples)
-                settings.append(Setting({}, "here", samples[0], [beside], None, []))
+                settings.append(judge.at_setting(criterion, {}, samples[0], [beside]))
             judged.append(judge.line(criterion, settings))
         card = judge.corrected(judged)
         lines += len(card)

@@ -81,7 +81,8 @@ def evaluate(
     Raises `StudyError` or `InputError` for wrong input and `RunError` if a run fails; finished
     runs stay in the folder.
     """
-    loaded = _only(load(suite), api.each(only))
+    whole = load(suite)
+    loaded = _only(whole, api.each(only))
     scheduler = Scheduler.of(cluster) if isinstance(cluster, str) else cluster
     if isinstance(cluster, str) and scheduler is not None and scheduler.danger is not None:
         warnings.warn(scheduler.danger, OpenClusterWarning, stacklevel=2)
@@ -108,6 +109,7 @@ def evaluate(
     if not planned:
         raise InputError("the short form leaves out every scenario of these lines; run without it")
     _check(planned)
+    runs.check(whole, planned)
     written_to = folder / "only" / "-".join(api.each(only)) if only else folder
     earlier = None
     if since is not None:  # before hours of runs
@@ -174,7 +176,9 @@ def _only(suite: Loaded, only: Sequence[str]) -> Loaded:
     criteria = [c for c in says.criterion if c.id.startswith(tuple(only))]
     used = {criterion.scenario for criterion in criteria}
     scenarios = [scenario for scenario in says.scenario if scenario.name in used]
-    return replace(suite, says=structs.replace(says, criterion=criteria, scenario=scenarios))
+    absent = [a for a in says.absent if a.id.startswith(tuple(only))]
+    kept = structs.replace(says, criterion=criteria, scenario=scenarios, absent=absent)
+    return replace(suite, says=kept)
 
 
 def folder_of(suite: Loaded, variant: str, *, quick: bool) -> Path:

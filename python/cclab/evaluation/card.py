@@ -129,6 +129,8 @@ def _line(line: Line) -> dict[str, Any]:
         "more_seeds": line.more_seeds,
         "p": line.p,
         "q": line.q,
+        "bound_p": line.bound_p,
+        "bound_q": line.bound_q,
         "decided_at": None if first is None else first.params,
         "settings": [_setting(line, setting) for setting in line.settings],
     }
@@ -140,8 +142,10 @@ def _setting(line: Line, setting: Setting) -> dict[str, Any]:
         "subject": _sample(setting.subject),
         "standards": [_beside(beside) for beside in setting.besides],
         "bound": setting.bound,
+        "bound_p": setting.bound_p,
         "standing": setting.standing,
         "warnings": setting.doubts,
+        "let_pass": setting.let_pass,
         "told": told(line.criterion, setting),
     }
 

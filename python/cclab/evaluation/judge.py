@@ -140,6 +140,11 @@ class Setting:
     """Whether the subject keeps the bound; None where the criterion has none."""
     doubts: list[str]
     """The warnings that leave it undecided."""
+    let_pass: list[str] = field(default_factory=list)
+    """The warnings that the suite says leave nothing undecided here."""
+    bound_p: float | None = None
+    """Of a one-sided t-test that the bound is kept; None where the criterion has none, or where it
+    was not tested."""
 
     @property
     def standing(self) -> Standing | None:
@@ -176,13 +181,22 @@ class Line:
     settings: list[Setting]
     p: float | None
     """Of being worse somewhere, corrected for the number of settings (Bonferroni)."""
+    bound_p: float | None = None
+    """Of breaking the bound somewhere, corrected likewise."""
     q: float | None = None
-    """That, corrected for the number of lines (Benjamini and Hochberg)."""
+    """`p`, corrected for the number of such tests on the card (Benjamini and Hochberg)."""
+    bound_q: float | None = None
+    """`bound_p`, corrected likewise."""
     unavailable: str = ""
     """Why nothing was run; empty if it was."""
     deciding: list[Setting] = field(default_factory=list)
     """The settings that give the verdict, the one that says most first."""
     verdict: Verdict = "not evaluated"
+
+    @property
+    def let_pass(self) -> list[str]:
+        """The warnings of its runs that the suite says leave nothing undecided."""
+        return [*dict.fromkeys(code for setting in self.settings for code in setting.let_pass)]
 
     @property
     def more_seeds(self) -> int | None:
@@ -226,7 +240,7 @@ def lines(
                     continue
                 label = ", ".join(in_words({key: params[key] for key in varied}))
                 setting = _setting(criterion, allowed, params, by_variant, subject, standards)
-                settings.append(replace(setting, label=label or "the only setting"))
+                settings.append(replace(setting, label=label) if label else setting)
         except UntoldError as error:
             judged.append(Line(criterion, [], None, unavailable=str(error)))
             continue
@@ -241,7 +255,9 @@ def lines(
 
 def line(criterion: Criterion, settings: list[Setting]) -> Line:
     """The criterion at all its settings, without its verdict yet."""
-    return Line(criterion, settings, _p_of(settings))
+    worse = _somewhere([setting.p for setting in settings])
+    broken = _somewhere([None if s.doubts else s.bound_p for s in settings])
+    return Line(criterion, settings, worse, broken)
 
 
 def _meant(params: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
@@ -271,14 +287,35 @@ def _setting(
             for standard in standards
         ]
     looked_at = [by_variant[name] for name in dict.fromkeys([subject.key, *standards])]
-    doubts = dict.fromkeys(
+    warned = dict.fromkeys(
         warning["code"]
         for point in looked_at
         for run in point.runs
         for warning in run.metrics["warnings"]
-        if warning["code"] not in {*despite, *criterion.despite}
     )
-    return Setting(params, "", measured, besides, bound(criterion, measured), [*doubts])
+    return at_setting(criterion, params, measured, besides, warned, despite)
+
+
+def at_setting(
+    criterion: Criterion,
+    params: dict[str, Any],
+    subject: Sample,
+    besides: list[Beside],
+    warned: Iterable[str] = (),
+    despite: Iterable[str] = (),
+) -> Setting:
+    """The subject beside the standards and against the bound, with the warnings of the runs."""
+    allowed = {*despite, *criterion.despite}
+    return Setting(
+        params,
+        "the only setting",
+        subject,
+        besides,
+        bound(criterion, subject),
+        doubts=[code for code in warned if code not in allowed],
+        let_pass=[code for code in warned if code in allowed],
+        bound_p=_bound_p(criterion, subject),
+    )
 
 
 def _sample(criterion: Criterion, variant: str, point: Point) -> Sample:
@@ -353,18 +390,32 @@ def bound(criterion: Criterion, sample: Sample) -> findings.Finding | None:
     return findings.between(low, high, least, most, closed=True)
 
 
-def _p_of(settings: Sequence[Setting]) -> float | None:
-    """Of being worse at one of the settings at least."""
-    p_values = [setting.p for setting in settings if setting.p is not None]
+def _bound_p(criterion: Criterion, sample: Sample) -> float | None:
+    if not sample.whole:
+        return None
+    values = np.array(sample.values, dtype=np.float64)
+    if criterion.below is not None:
+        return _p(values - criterion.below)
+    return None if criterion.above is None else _p(criterion.above - values)
+
+
+def _somewhere(p_of_settings: Iterable[float | None]) -> float | None:
+    """Of one setting at least (Bonferroni); None if none was tested."""
+    p_values = [p for p in p_of_settings if p is not None]
     return min(1.0, len(p_values) * min(p_values)) if p_values else None
 
 
 def corrected(judged: Sequence[Line]) -> list[Line]:
-    """The lines with their verdicts, of which at most one `worse` in twenty is by chance."""
-    tested = [place for place, line in enumerate(judged) if line.p is not None]
-    q_values = adjusted([line.p for line in judged if line.p is not None], "fdr")
-    q_of = dict(zip(tested, q_values, strict=True))
-    return [_decided(replace(line, q=q_of.get(n))) for n, line in enumerate(judged)]
+    """The lines with their verdicts: of those called worse or failed, one in twenty at most is so
+    by chance."""
+    p_values = [p for line in judged for p in (line.p, line.bound_p) if p is not None]
+    q_values = iter(adjusted(p_values, "fdr"))
+    with_q = []
+    for line in judged:
+        q = None if line.p is None else next(q_values)
+        bound_q = None if line.bound_p is None else next(q_values)
+        with_q.append(_decided(replace(line, q=q, bound_q=bound_q)))
+    return with_q
 
 
 def _decided(line: Line) -> Line:
@@ -372,13 +423,15 @@ def _decided(line: Line) -> Line:
         return line
     settings = line.settings
     broken = [s for s in settings if s.bound == "fails" and not s.doubts]
-    if broken:
+    if broken and line.bound_q is not None and line.bound_q <= LEVEL:
         return replace(line, verdict="fails", deciding=_by_excess(broken))
     worse = [s for s in settings if s.standing == "worse"]
     if worse and line.q is not None and line.q <= LEVEL:
         return replace(line, verdict="worse than standard", deciding=_by_excess(worse))
     undecided = [
-        s for s in settings if s.doubts or s.bound == "open" or s.standing in ("worse", "undecided")
+        s
+        for s in settings
+        if s.doubts or s.bound in ("open", "fails") or s.standing in ("worse", "undecided")
     ]
     if undecided:
         return replace(line, verdict="undecided", deciding=_by_excess(undecided))
@@ -411,14 +464,16 @@ def _seeds_needed(criterion: Criterion, setting: Setting, settings: int) -> int 
     """
     if setting.doubts:
         return None
+    # What is called worse or failed is so by the corrected test, too: of all settings of the line.
+    wider = max(1.0, float(tests.norm.isf(LEVEL / settings) / tests.norm.isf(0.025)))
     needed = []
-    if setting.bound == "open":
+    if setting.bound in ("open", "fails"):
         value = setting.subject.estimate
         limit = criterion.below if criterion.below is not None else criterion.above
-        needed.append(None if value is None else _more(value, value.mean - (limit or 0.0)))
+        away = 0.0 if value is None else value.mean - (limit or 0.0)
+        broken = away > 0 if criterion.below is not None else away < 0
+        needed.append(None if value is None else _more(value, away / (wider if broken else 1.0)))
     if setting.standing != "no worse" and setting.besides:
-        # Whatever is called worse is so by the corrected test, too: of all settings of the line.
-        wider = max(1.0, float(tests.norm.isf(LEVEL / settings) / tests.norm.isf(0.025)))
         each = [
             _more(b.excess, b.excess.mean / (wider if b.excess.mean > 0 else 1.0))
             for b in setting.besides

@@ -89,6 +89,11 @@ def markdown(card: Card) -> str:
         asked = told.margin_in_words(c)
         cells = [c.id, c.obligation, c.text, f"**{line.verdict}**", told.why(line), asked]
         rows.append(_row(cells))
+    passed = [(line.criterion.id, line.let_pass) for line in card.lines if line.let_pass]
+    if passed:
+        rows += ["", "Warnings of the runs that the suite lets pass:", "", "| line | warnings |"]
+        rows += ["| --- | --- |"]
+        rows += [_row([id, ", ".join(codes)]) for id, codes in passed]
     if says.absent:
         rows += ["", "Not evaluated:", "", "| clause | | criterion | why |"]
         rows += ["| --- | --- | --- | --- |"]

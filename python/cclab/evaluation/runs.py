@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import shown, sweep
+from cclab import shown, sweep, written
 from cclab.errors import InputError, StudyError
 from cclab.plan.study import Study
+from cclab.quantities.known import Known
 from cclab.store import Store
 
 if TYPE_CHECKING:
@@ -78,6 +79,20 @@ def plan(
             raise InputError(f"{where}: {error}") from None
         planned.append(Planned(scenario, beside, made, Store(out / scenario.name)))
     return planned
+
+
+def check(suite: Loaded, planned: Sequence[Planned]) -> None:
+    """Raises `StudyError` where a criterion names what no run of its scenario will have."""
+    known = {
+        each.scenario.name: Known.of({id(r.scenario): r.scenario for r in each.plan.runs}.values())
+        for each in planned
+    }
+    for index, criterion in enumerate(suite.says.criterion):
+        if criterion.scenario not in known:
+            continue
+        problem = known[criterion.scenario].problem(criterion.value, criterion.flow)
+        if problem:
+            raise written.wrong(suite.path, suite.text, f".criterion[{index}].value", problem)
 
 
 def carry_out(

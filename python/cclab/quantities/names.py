@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from cclab.measure.points import Measured, Point
 
 
+DERIVED = ("transfer_s", "share")
+"""The numbers of a flow that are made here of its metrics."""
+
+
 @dataclass(frozen=True)
 class Names(Mapping[str, Any]):
     """The metrics of a flow and of its run.
@@ -81,22 +85,27 @@ class Names(Mapping[str, Any]):
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Functions over the samples of the flow; times in seconds of the run."""
+        return {name: method.__get__(self) for name, method in self.functions_of_class().items()}
+
+    @classmethod
+    def functions_of_class(cls) -> dict[str, Callable[..., Any]]:
+        """The functions by their names in expressions, as methods of no flow yet."""
         return {
-            "rate_bps": self._rate,
-            "segments": self._segments,
-            "until_rate_s": self._until_rate,
-            "correlation": self._correlation,
-            "sample_mean": self._mean,
-            "sample_min": self._min,
-            "sample_max": self._max,
-            "recovery_s": self._recovery,
-            "breaker_fired": self._breaker_fired,
-            "of": self._of,
-            "each": self._each,
-            "sources": self._sources,
-            "fct_by_size_s": self._fct_by_size,
-            "capture": self._captured,
-            "states": self._states,
+            "rate_bps": cls._rate,
+            "segments": cls._segments,
+            "until_rate_s": cls._until_rate,
+            "correlation": cls._correlation,
+            "sample_mean": cls._mean,
+            "sample_min": cls._min,
+            "sample_max": cls._max,
+            "recovery_s": cls._recovery,
+            "breaker_fired": cls._breaker_fired,
+            "of": cls._of,
+            "each": cls._each,
+            "sources": cls._sources,
+            "fct_by_size_s": cls._fct_by_size,
+            "capture": cls._captured,
+            "states": cls._states,
         }
 
     def _of(self, flow: str, expression: str) -> Any:
