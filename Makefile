@@ -16,6 +16,7 @@ TEST_PROFILE ?= checked
 FUZZ_SECONDS ?= 60
 ATTACK_SECONDS ?= 3600
 ATTACK_FLAGS ?=
+NULL_FLAGS ?=
 BENCH_FLAGS ?=
 # One of 40 parts of the mutants, every fortieth; MUTANTS_SHARD=0/1 is all of them.
 MUTANTS_SHARD ?= 0/40
@@ -115,6 +116,10 @@ test-python: develop
 	$(BIN)/pytest -n auto --dist worksteal --durations=20 --durations-min=5
 	@echo "== pytest, Linux 6.1"
 	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
+
+.PHONY: null
+null: develop ## What suites say of a standard under two names, an hour (NULL_FLAGS="--suite nsperf --cards 20 --only 5.2")
+	cd tests && ../$(BIN)/python -m nulls $(NULL_FLAGS)
 
 .PHONY: attack
 attack: develop ## Attack cclab in every way there is, ATTACK_SECONDS in all (default 3600; ATTACK_FLAGS="--kinds flips,captures")
