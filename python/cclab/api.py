@@ -55,12 +55,21 @@ def run(
     and `RunsFailedError` if runs fail: the others are done all the same, and stay in the folder.
     Warns with `OpenClusterWarning` of a scheduler that obeys whoever reaches it.
     """
-    scheduler = None if cluster is None else Scheduler.of(cluster)
-    if scheduler is not None and scheduler.danger is not None:
-        warnings.warn(scheduler.danger, OpenClusterWarning, stacklevel=2)
+    scheduler = scheduler_of(cluster)
     plan = planned(study, set=set, backend=backend, repeat=repeat, seed=seed)
     store = store_of(plan, out if out is not None else results_folder(study))
     return carry_out(plan, store, only=each(only), jobs=jobs, cluster=scheduler, listener=listener)
+
+
+def scheduler_of(cluster: str | None, *, stacklevel: int = 3) -> Scheduler | None:
+    """The scheduler of `cluster`, as `run` takes it; of its dangers a caller is warned, by default
+    the caller's own."""
+    if cluster is None:
+        return None
+    scheduler = Scheduler.of(cluster)
+    if scheduler.danger is not None:
+        warnings.warn(scheduler.danger, OpenClusterWarning, stacklevel=stacklevel)
+    return scheduler
 
 
 def planned(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from cclab import shown
 from cclab.errors import StudyError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -50,6 +53,14 @@ def wrong(path: Path, text: str, place: str, problem: str) -> StudyError:
     """The error that says what is wrong at a place such as `.claim[3].needs[0].below`."""
     line, column = position(text, place)
     return StudyError(f"{path}:{line}:{column}: {problem}")
+
+
+def repeated(kind: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names that several tables `[[kind]]` have: the place of the last and the message."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            last = len(names) - 1 - names[::-1].index(name)
+            yield f".{kind}[{last}]", f"{count} times a {kind} called {shown.quoted(name)}"
 
 
 def _keys(schema: ModuleType) -> list[str]:

@@ -16,7 +16,6 @@ from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
 from cclab.execute import estimate
-from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.late import late
 from cclab.plan import companions
@@ -82,19 +81,11 @@ def evaluate(
     ] = None,
     seed: options.Seed = None,
     jobs: options.Jobs = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|ADDRESS", help="A cluster whose workers do the runs."),
-    ] = None,
+    cluster: options.Cluster = None,
     json: options.Json = False,
 ) -> None:
     """Evaluate a variant by the criteria of a suite, such as RFC 9743: a card with evidence."""
-    scheduler = None
-    if cluster is not None:
-        options.let_pipes_break()
-        scheduler = Scheduler.of(cluster)
-        if scheduler.danger is not None:
-            note(scheduler.danger)
+    scheduler = options.scheduler(cluster)
     standards, lines = _listed("--against", against), _listed("--only", only)
     able: list[Planned] = []
 

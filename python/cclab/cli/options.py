@@ -10,6 +10,8 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, shown
+from cclab.cli.console import note
+from cclab.execute.address import Scheduler
 from cclab.machine import MOST_JOBS
 
 if TYPE_CHECKING:
@@ -51,6 +53,26 @@ def let_pipes_break() -> None:
     TLS writes to it before it has read that, and the signal would end this process.
     """
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|ADDRESS",
+        help="A cluster whose workers do the runs: its file, or a Dask scheduler's address.",
+    ),
+]
+
+
+def scheduler(cluster: str | None) -> Scheduler | None:
+    """The scheduler of `cluster`, the value of --cluster, of whose dangers the user is told."""
+    if cluster is None:
+        return None
+    let_pipes_break()
+    of_cluster = Scheduler.of(cluster)
+    if of_cluster.danger is not None:
+        note(of_cluster.danger)
+    return of_cluster
 
 
 def _repeat(value: object) -> int | str:

@@ -14,7 +14,6 @@ from cclab.cli.console import complain, count, note, print_json, print_tables, p
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.errors import RemovedError, StoreError
-from cclab.execute.address import Scheduler
 from cclab.report import tables
 from cclab.sweep import RunsFailedError
 
@@ -36,25 +35,14 @@ def run(
     set_: options.Set = None,
     every: options.EveryFlow = False,
     json: options.Json = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|ADDRESS",
-            help="A cluster whose workers do the runs: its file, or a Dask scheduler's address.",
-        ),
-    ] = None,
+    cluster: options.Cluster = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="RUN", help="Do only runs whose ids begin so; may be repeated."),
     ] = None,
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
-    scheduler = None
-    if cluster is not None:
-        options.let_pipes_break()
-        scheduler = Scheduler.of(cluster)
-        if scheduler.danger is not None:
-            note(scheduler.danger)
+    scheduler = options.scheduler(cluster)
     plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out or api.results_folder(study))
     plan = sweep.grown(plan, store)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from cclab import _core, api, shown
-from cclab.errors import InputError, OpenClusterWarning
+from cclab.errors import InputError
 from cclab.evaluation import judge, page, runs
 from cclab.evaluation import since as earlier_cards
 from cclab.evaluation.card import SCHEMA, Card
@@ -83,9 +82,7 @@ def evaluate(
     """
     whole = load(suite)
     loaded = _only(whole, api.each(only))
-    scheduler = Scheduler.of(cluster) if isinstance(cluster, str) else cluster
-    if isinstance(cluster, str) and scheduler is not None and scheduler.danger is not None:
-        warnings.warn(scheduler.danger, OpenClusterWarning, stacklevel=2)
+    scheduler = cluster if isinstance(cluster, Scheduler) else api.scheduler_of(cluster)
     if backend is not None:
         backend_called(backend)
     standards = [*api.each(against)] or [*loaded.says.standards]

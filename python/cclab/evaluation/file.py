@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,10 +80,13 @@ def load(suite: str | Path) -> Loaded:
 
 def _problems(says: Suite, folder: Path) -> Iterator[tuple[str, str]]:
     """Errors that involve several keys: the place and the message of each."""
-    yield from _repeated("scenario", [scenario.name for scenario in says.scenario])
+    yield from written.repeated("scenario", [scenario.name for scenario in says.scenario])
     lines = [criterion.id for criterion in says.criterion]
-    yield from _repeated("criterion", lines)
-    yield from _repeated("absent", [*lines, *(absent.id for absent in says.absent)])
+    yield from written.repeated("criterion", lines)
+    yield from written.repeated("absent", [absent.id for absent in says.absent])
+    for index, absent in enumerate(says.absent):
+        if absent.id in lines:
+            yield f".absent[{index}].id", f"a criterion is called {shown.quoted(absent.id)}, too"
     if not says.standards:
         yield ".standards", "a suite compares with at least one standard"
     scenarios = {scenario.name for scenario in says.scenario}
@@ -112,10 +114,3 @@ def _of_criterion(criterion: Criterion) -> Iterator[tuple[str, str]]:
         yield "margin", "a margin is not negative"
     if criterion.slack < 0:
         yield "slack", "a margin is not negative"
-
-
-def _repeated(kind: str, entries: list[str]) -> Iterator[tuple[str, str]]:
-    for name, count in Counter(entries).items():
-        if count > 1:
-            last = max(place for place, entry in enumerate(entries) if entry == name)
-            yield f".{kind}[{last}]", f"{count} times {shown.quoted(name)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from cclab.reproduction import schema
 from cclab.reproduction.schema import Check, Claim, Reproduction, Suspicion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from cclab.reproduction.schema import Experiment
 
@@ -72,9 +71,9 @@ def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
     """Errors that involve several keys: the place and the message of each."""
     experiments = {e.name for e in says.experiment}
     for kind in ("experiment", "table", "figure"):
-        yield from _repeated(kind, [entry.name for entry in getattr(says, kind)])
+        yield from written.repeated(kind, [entry.name for entry in getattr(says, kind)])
     for kind in ("claim", "suspicion"):
-        yield from _repeated(kind, [entry.id for entry in getattr(says, kind)])
+        yield from written.repeated(kind, [entry.id for entry in getattr(says, kind)])
     for index, experiment in enumerate(says.experiment):
         at = f".experiment[{index}]"
         files = [experiment.study, *(on.study for on in experiment.on.values() if on.study)]
@@ -98,13 +97,6 @@ def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
                 )
     for place, check in located_checks(says):
         yield from _of_check(place, check, experiments)
-
-
-def _repeated(kind: str, of_kind: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for name, count in Counter(of_kind).items():
-        if count > 1:
-            last = len(of_kind) - 1 - of_kind[::-1].index(name)
-            yield f".{kind}[{last}]", f"{count} times a {kind} called {shown.quoted(name)}"
 
 
 def checks_of(subject: Claim | Suspicion) -> list[Check]:
