@@ -83,6 +83,7 @@ class Known:
             "each": self._each,
             "sources": self._sources,
             "fct_by_size_s": self._fct_by_size,
+            "fct_quantile_s": self._fct_quantile,
         }
         return {name: own.get(name, _stand_in(name, of)) for name, of in takes.items()}
 
@@ -103,6 +104,10 @@ class Known:
         return np.full(2, _STANDS_FOR)
 
     def _fct_by_size(self, pattern: str, from_: float, to: float) -> float:
+        self._meant(self.sources, pattern, "source of traffic")
+        return _STANDS_FOR
+
+    def _fct_quantile(self, pattern: str, share: float) -> float:
         self._meant(self.sources, pattern, "source of traffic")
         return _STANDS_FOR
 
