@@ -19,7 +19,6 @@ VARIANTS = ROOT / "tests/variants"
     ("variant", "line", "verdict"),
     [
         ("cubic", "5.1.1-gaps", "meets"),
-        # It sends at its rate what is left of its window, and then repeats itself.
         ("unresponsive", "5.1.1-gaps", "fails"),
         ("counts_acks.py:CountsAcks", "7.6-acks", "worse than standard"),
         ("trusts_marks.py:TrustsMarks", "7.6-marks", "worse than standard"),
