@@ -15,7 +15,7 @@ import polars as pl
 from cclab import captures, shown
 from cclab.errors import StudyError
 from cclab.metrics import RUN_METRICS, of_flow, of_source
-from cclab.quantities import breaker, expressions, points, states
+from cclab.quantities import backoff, breaker, expressions, points, states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +100,7 @@ class Names(Mapping[str, Any]):
             "sample_max": cls._max,
             "recovery_s": cls._recovery,
             "breaker_fired": cls._breaker_fired,
+            "doublings": cls._doublings,
             "of": cls._of,
             "each": cls._each,
             "sources": cls._sources,
@@ -273,6 +274,11 @@ class Names(Mapping[str, Any]):
         columns = ("time", "segments_sent", "retransmits", "srtt", "received")
         samples = {name: self._column(frame, name) for name in columns}
         return breaker.fired(samples, interval_s, int(intervals))
+
+    def _doublings(self, from_s: float, to_s: float) -> float:
+        """How often in a row the gap between departures doubled, from one time to another."""
+        frame = self._between(from_s, to_s)
+        return backoff.doublings(self._column(frame, "time"), self._column(frame, "segments_sent"))
 
     def _sampled(
         self, of: Callable[[np.ndarray], Any], name: str, from_s: float, to_s: float
