@@ -224,7 +224,7 @@ fn flow(
         )?,
         Some(_) => (String::new(), BTreeMap::new()),
     };
-    let remembered = remembered(flow, &cc, around.stack)?;
+    let remembered = remembered(flow, around.stack)?;
     let resolved = Flow {
         name: name.to_owned(),
         group: flow.group.as_ref().map(|group| group.value.clone()),
