@@ -256,7 +256,7 @@ pub struct Flow {
     /// What its receiver does otherwise than an honest one; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<Misbehaviour>,
-    /// What its connection remembers of an earlier one on the same path (RFC 9959); absent: nothing.
+    /// What its connection remembers of an earlier one on its path (RFC 9959); absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Remembered>,
     /// Which way the data goes.

@@ -394,7 +394,7 @@ fn the_same_run_gives_the_same_bytes() {
     record(a.path(), 1000);
     record(b.path(), 1000);
     let (a, b) = (files(a.path()), files(b.path()));
-    assert_eq!(a.len(), 16);
+    assert_eq!(a.len(), 17);
     assert!(a == b);
 }
 

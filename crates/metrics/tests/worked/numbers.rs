@@ -185,7 +185,7 @@ fn a_resumption_is_counted_from_the_first_syn() {
         validated: None,
         retreated: Some(seconds(2.0)),
     });
-    let flows = measure(&trace, &INPUT).flows;
+    let flows = measure(&trace, &WARMUP).flows;
     let found = flows[0].resumption.expect("it remembers");
     close(found.jump_s, 1.2);
     close(found.retreat_s, 1.5);
