@@ -63,3 +63,52 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::bbr3::tests::{MSS, Path};
+
+    /// 2 Mbyte/s over 100 ms are 200 segments, twice.
+    #[test]
+    fn startup_sends_at_the_rate_remembered_until_it_is_told_otherwise() {
+        let mut path = Path::new();
+        path.round(10, 20);
+        assert!(path.bbr().resume(Resumption::Begins(2_000_000)));
+        let rate = |path: &mut Path| path.bbr().pacing_rate().map(|rate| rate.bps() / 8);
+        assert_eq!(rate(&mut path), Some(2_000_000));
+        assert_eq!(path.bbr().cwnd / MSS, 400);
+        path.round(10, 20);
+        assert_eq!(rate(&mut path), Some(2_000_000));
+        path.bbr().resume(Resumption::Ends);
+        assert_eq!(path.bbr().resuming, Resuming::No);
+        assert_eq!(path.bbr().state, State::Startup);
+    }
+
+    /// Congestion ends Startup, and what Drain delivers is no bandwidth.
+    #[test]
+    fn congestion_drains_and_what_that_delivers_says_nothing() {
+        let mut path = Path::new();
+        path.round(10, 20);
+        path.bbr().resume(Resumption::Begins(2_000_000));
+        path.round(100, 300);
+        let known = path.bbr().bandwidth.max();
+        path.bbr().resume(Resumption::Retreats);
+        path.round(200, 250);
+        assert_eq!(path.bbr().state, State::Drain);
+        assert_eq!(path.bbr().bandwidth.max(), known);
+        path.round(200, 10);
+        assert!(path.bbr().state.is_probe_bw());
+        assert_eq!(path.bbr().resuming, Resuming::No);
+    }
+
+    /// Only Startup resumes.
+    #[test]
+    fn a_pipe_that_was_full_is_not_filled_again() {
+        let mut path = Path::in_state(State::Cruise);
+        let before = (path.bbr().pacing_rate(), path.bbr().cwnd);
+        path.bbr().resume(Resumption::Begins(1 << 40));
+        assert_eq!((path.bbr().pacing_rate(), path.bbr().cwnd), before);
+    }
+}
