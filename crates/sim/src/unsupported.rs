@@ -182,7 +182,7 @@ fn unsupported_memory(
             flow.cc, profile.name
         ),
         (false, false) => format!(
-            "what {} remembers, which keeps a window of its own (use a variant whose window the stack \
+            "what {} remembers, which sets its window itself (use a variant whose window the stack \
              keeps, such as cubic, or bbr or bbr3)",
             flow.cc
         ),

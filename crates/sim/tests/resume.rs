@@ -93,17 +93,20 @@ fn variants_that_cannot_resume_are_refused_by_name() {
         let found = found.map(|one| format!("{}: {}", one.path, one.what));
         found.collect::<Vec<String>>().join("; ")
     };
-    for cc in ["cubic", "prague", "bbr", "bbr3"] {
+    for cc in ["cubic", "dctcp", "bbr", "bbr3"] {
         assert_eq!(refused(cc, "linux-6.12"), "", "{cc}");
     }
     for cc in ["bbr", "bbr3"] {
         assert_eq!(refused(cc, "rfc"), "", "{cc}");
     }
-    assert_eq!(
-        refused("copa", "linux-6.12"),
-        "flow.x.remembered: what copa remembers, which keeps a window of its own (use a variant whose \
-         window the stack keeps, such as cubic, or bbr or bbr3)"
-    );
+    // One has a window of its own, the other a `cong_control`.
+    for cc in ["copa", "prague"] {
+        let what = format!(
+            "flow.x.remembered: what {cc} remembers, which sets its window itself (use a variant whose \
+             window the stack keeps, such as cubic, or bbr or bbr3)"
+        );
+        assert_eq!(refused(cc, "linux-6.12"), what);
+    }
     assert_eq!(
         refused("cubic", "ns2"),
         "flow.x.remembered: what cubic remembers on the stack ns2 (leave the `stack` out: that of Linux \
