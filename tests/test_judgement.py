@@ -76,7 +76,7 @@ def test_what_receivers_gain_by_misbehaving_is_held_against_what_standards_give(
         if "division" in receiver or "duplicate" in receiver:
             assert 0.7 < sum(gain) / 2 < 1.4, gains
         else:
-            assert sum(gain) / 2 > 10, gains
+            assert sum(gain) / 2 > 5, gains
     [marks] = card.line("7.6-marks").settings
     values = [value for value in marks.subject.values if value is not None]
     assert len(values) == 2
@@ -121,7 +121,7 @@ def test_transfers_that_hear_nothing_hold_up_those_of_a_standard(tmp_path: Path)
 
 
 def test_they_hold_up_the_largest_quarter_of_its_transfers(tmp_path: Path) -> None:
-    card = judged("unresponsive", "6.1-q4-standard", out=tmp_path, repeat=4, suite="tcpeval")
+    card = judged("unresponsive", "6.1-q4-standard", out=tmp_path, repeat=8, suite="tcpeval")
     assert verdicts(card) == {"6.1-q4-standard": "worse than standard"}
 
 
@@ -249,7 +249,7 @@ def test_cubic_is_no_l4s_sender_and_no_worse_beside_one(tmp_path: Path) -> None:
 
 def test_a_tunnel_that_clears_codepoints_makes_prague_a_standard(tmp_path: Path) -> None:
     """RFC 9743, 6.2: where its marks are copied out it takes nearly all."""
-    card = judged("prague", "6.2-copied-goodput", "6.2-bleached-goodput", out=tmp_path, repeat=6)
+    card = judged("prague", "6.2-copied-goodput", "6.2-bleached-goodput", out=tmp_path, repeat=10)
     assert verdicts(card) == {
         "6.2-copied-goodput": "worse than standard",
         "6.2-bleached-goodput": "no worse than standard",
