@@ -2,7 +2,7 @@
 
 use cclab_cc::StateColumn;
 use cclab_cc::interface::state::ABSENT;
-use cclab_spec::Scenario;
+use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::sender::State;
 use cclab_trace::{Probe, ToldStates};
 use cclab_units::{Stream, Time};
@@ -14,19 +14,19 @@ use crate::stack::Profiles;
 /// The columns of the variant of each flow of `scenario`; `own` are the variants of its files. A flow
 /// over UDP has none.
 pub fn state_columns(scenario: &Scenario, own: &OwnVariants) -> Vec<&'static [StateColumn]> {
-    let mut profiles = Profiles::new(own.clone());
     let flows = scenario.flows.iter();
-    flows
-        .map(|spec| match spec.udp {
-            Some(_) => &[][..],
-            None => {
-                let dice = Stream::new(0, "columns");
-                let (sender, ..) =
-                    crate::ends::ends(scenario, spec, 0, (0, 0), dice, &mut profiles);
-                sender.state_columns()
-            }
-        })
-        .collect()
+    flows.map(|spec| columns_of(scenario, spec, own)).collect()
+}
+
+/// The columns of the variant of `spec`, a flow of `scenario`.
+pub fn columns_of(scenario: &Scenario, spec: &Spec, own: &OwnVariants) -> &'static [StateColumn] {
+    if spec.udp.is_some() {
+        return &[];
+    }
+    let mut profiles = Profiles::new(own.clone());
+    let dice = Stream::new(0, "columns");
+    let (sender, ..) = crate::ends::ends(scenario, spec, 0, (0, 0), dice, &mut profiles);
+    sender.state_columns()
 }
 
 /// What a probe was last told of each flow.
