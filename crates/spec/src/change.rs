@@ -26,7 +26,7 @@ pub struct Change {
     /// New probability of independent loss in front of the queue, instead of those before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
-    /// New largest extra delay of the jitter, or its new average ([`crate::Jitter::size`]).
+    /// New largest extra delay of the jitter, or its new average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Time>,
     /// New slots instead of those before.
@@ -54,7 +54,7 @@ pub struct When {
     pub column: String,
     /// The value, which was another before.
     pub is: StateValue,
-    /// The how-manieth time that it becomes this value.
+    /// The n-th time that it becomes this value counts.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub nth: u64,
 }
@@ -82,7 +82,7 @@ impl fmt::Display for When {
         write!(f, "{column} of {flow} becomes {is}")?;
         match *nth {
             1 => Ok(()),
-            nth => write!(f, " for the {nth}. time"),
+            nth => write!(f, " for time {nth}"),
         }
     }
 }

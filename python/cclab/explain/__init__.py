@@ -344,8 +344,8 @@ def _of_courses(network: Network, links: list[limits.RatedLink]) -> list[str]:
         written = limits.link_called(network, name)
         if written is not None and "triggered" in written:
             notes.append(
-                f"{name} changes as a flow's variant comes into a state, at an instant that no form "
-                "tells: everything is told as it is without these changes"
+                f"{name} changes as a flow's variant comes into a state, at an instant that is not "
+                "known before: all is told as it is without these changes"
             )
         changes = [] if written is None else written.get("schedule", [])
         keys = [key for key in ("delay", "loss") if any(key in change for change in changes)]

@@ -324,6 +324,6 @@ pub(crate) struct When {
     pub column: String,
     /// The value: a word, true or false, or a number.
     pub is: StateValue,
-    /// The how-manieth time that it becomes so. Default: 1.
+    /// The n-th time that it becomes so counts. Default: 1.
     pub nth: Option<At<u64>>,
 }
