@@ -593,7 +593,7 @@ class When(WhenIs):
     flow: str
     """The flow."""
     nth: NotRequired[int]
-    """The how-manieth time that it becomes this value."""
+    """The n-th time that it becomes this value counts."""
 
 
 class ScheduledApplication(TypedDict):
@@ -622,7 +622,7 @@ class Change(TypedDict):
     delay: NotRequired[Time]
     """New one-way delay."""
     jitter: NotRequired[Time]
-    """New largest extra delay of the jitter, or its new average (`crate.Jitter.size`)."""
+    """New largest extra delay of the jitter, or its new average."""
     loss: NotRequired[float]
     """New probability of independent loss in front of the queue, instead of those before."""
     rate: NotRequired[Rate]
