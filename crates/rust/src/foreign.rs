@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 use cclab_cc::interface::{
     AckSample, CaEvent, CaState, Column, CongestionOps, RateSample, StateColumn, StateKind, States,
-    Table, Tcp,
+    Table, Tcp, Text,
 };
 use cclab_module::guard::{self, Watched};
 use cclab_module::{Hook, windows};
@@ -76,9 +76,13 @@ impl Foreign {
             let there = (self.states.column)(self.variant, index, told.as_mut_ptr());
             there.then(|| told.assume_init())
         }?;
-        let word = |place| -> &'static str {
-            // SAFETY: there are so many words, of a library that stays loaded.
-            unsafe { (self.states.word)(self.variant, index, place).read() }.leak()
+        let stays = |text: Text| -> &'static str {
+            // SAFETY: a text of a library that stays loaded.
+            unsafe { text.read() }.leak()
+        };
+        let word = |place| {
+            // SAFETY: there are so many words.
+            stays(unsafe { (self.states.word)(self.variant, index, place) })
         };
         let kind = match kind {
             0 => StateKind::Number,
@@ -86,9 +90,7 @@ impl Foreign {
             2 => StateKind::Flag,
             _ => StateKind::Word(Vec::leak((0..words).map(word).collect())),
         };
-        // SAFETY: texts of a library that stays loaded.
-        let [name, meaning] =
-            [name, meaning].map(|text| -> &'static str { unsafe { text.read() }.leak() });
+        let [name, meaning] = [name, meaning].map(stays);
         Some(StateColumn {
             name,
             kind,
