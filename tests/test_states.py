@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import cclab
 from cclab import _core
+from cclab.cli.exits import RUN_FAILED
 from cclab.errors import InputError
 from cclab.evaluation import judge
 from cclab.evaluation.evidence import Line, Subject
@@ -21,8 +23,6 @@ from cclab.quantities.names import evaluated
 from cclab.report.figures import svg
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cclab import Results
     from conftest import Cli
 
@@ -263,3 +263,54 @@ def test_the_kernels_vegas_tells_what_ours_tells(tmp_path: Path) -> None:
 
 def test_the_figure_of_phases_has_the_same_bytes_each_time(bbr3: Results) -> None:
     assert svg(bbr3.figure("phases")) == svg(bbr3.figure("phases"))
+
+
+@pytest.mark.parametrize(("language", "also"), [("c", []), ("rust", ["kept"])])
+def test_the_files_of_the_documents_tell_their_state_and_change_links(
+    tmp_path: Path, language: str, also: list[str]
+) -> None:
+    document = (Path(__file__).parent.parent / "docs/own-algorithm.md").read_text()
+    text = document.split(f"```{language}\n")[1].split("```")[0]
+    file = tmp_path / f"steps.{'c' if language == 'c' else 'rs'}"
+    file.write_text(text)
+    study = tmp_path / "study.toml"
+    study.write_text(
+        STUDY.format(x=f"./{file.name}", y="reno").replace(
+            "[[flow]]",
+            'schedule = { when = { flow = "x", column = "losses", is = 3 }, rate = "10Mbit" }\n'
+            "[[flow]]",
+            1,
+        )
+    )
+    trace = cclab.run(study, out=tmp_path / "out").runs[0].trace
+    states = trace.states_of("x")
+    told = [c for c in states.columns if c not in ("flow", "time_s", "until_s")]
+    assert told == ["phase", "losses", *also]
+    assert set(states["phase"]) == {"slow_start", "avoidance"}
+    losses = states["losses"].to_list()
+    assert losses == sorted(losses)
+    assert losses[-1] > 3
+    third = states.filter(pl.col("losses") == 3)["time_s"][0]
+    assert trace.summary["met_ns"] == [round(third * 1e9)]
+    if also:
+        assert states.filter(pl.col("losses") == 0)["kept"].is_null().all()
+        assert states.filter(pl.col("losses") > 0)["kept"].is_between(0.4, 0.6).all()
+
+
+def test_a_file_without_the_column_that_a_link_waits_for_is_refused(
+    tmp_path: Path, cli: Cli
+) -> None:
+    (tmp_path / "counts.py").write_text(CLASS)
+    study = tmp_path / "study.toml"
+    study.write_text(
+        STUDY.format(x="./counts.py:Counts", y="reno").replace(
+            "[[flow]]",
+            'schedule = { when = { flow = "x", column = "phase", is = "x" }, rate = "10Mbit" }\n'
+            "[[flow]]",
+            1,
+        )
+    )
+    refused = cli("run", study, "--out", tmp_path / "out")
+    assert refused.returncode == RUN_FAILED
+    assert 'the column "phase" of x: its variant' in refused.stderr
+    assert "has acks, halved, last_rtt_ns" in refused.stderr

@@ -145,6 +145,7 @@ pub fn complete(
         links: beside.links,
         traffic: beside.traffic,
         probes: probes::summaries(&run),
+        met: Vec::new(),
         machines: machines::described(orders, machines, &outcomes),
         fidelity: outcome.fidelity.as_ref().map(fidelity),
     })?;

@@ -7,7 +7,7 @@ use cclab_interface::state::columns::{
 use cclab_interface::state::{StateColumn, counted, flagged};
 use cclab_spec::{EventKind, Scenario};
 use cclab_testbed::records::TcpInfo;
-use cclab_trace::{Event, Probe, Recorder};
+use cclab_trace::{Recorder, ToldStates};
 use cclab_units::Time;
 
 use crate::connection::MICROSECOND;
@@ -91,7 +91,7 @@ pub fn told(variant: &str, info: &TcpInfo) -> Option<Vec<f64>> {
 /// What a recorder was last told of each flow.
 pub struct States<'a> {
     scenario: &'a Scenario,
-    told: Vec<Vec<f64>>,
+    told: ToldStates,
 }
 
 impl States<'_> {
@@ -99,21 +99,15 @@ impl States<'_> {
     pub fn of(scenario: &Scenario) -> States<'_> {
         States {
             scenario,
-            told: vec![Vec::new(); scenario.flows.len()],
+            told: ToldStates::default(),
         }
     }
 
     /// Tells `recorder` the state of the flow at `index`, which its socket told `at` an instant, if it is
     /// another than before.
     pub fn tell(&mut self, index: usize, info: &TcpInfo, at: Time, recorder: &mut Recorder) {
-        let Some(state) = told(&self.scenario.flows[index].cc, info) else {
-            return;
-        };
-        let last = &mut self.told[index];
-        let same = |(told, state): (&f64, &f64)| told.to_bits() == state.to_bits();
-        if last.is_empty() || !last.iter().zip(&state).all(same) {
-            recorder.record(at, Event::State(index as u32, &state));
-            *last = state;
+        if let Some(state) = told(&self.scenario.flows[index].cc, info) {
+            self.told.tell(index as u32, &state, at, recorder);
         }
     }
 }

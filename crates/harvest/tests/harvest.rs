@@ -619,9 +619,7 @@ fn without_events_packets_wait_as_long_as_the_sampled_backlog_takes_to_leave() {
     folder.scenario.network.bottleneck.schedule = vec![Change {
         at: Time::from_millis(350),
         rate: Rate::from_bps(80_000_000),
-        delay: None,
-        loss: None,
-        jitter: None,
+        ..Change::default()
     }];
     folder.samples = vec![
         sample(100_000_000, 900, 0),

@@ -8,8 +8,8 @@
 use std::ffi::c_void;
 
 use crate::fault::{watch, watched};
-use crate::table::{INTERFACE_VERSION, Parameter, Table, Text};
-use crate::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Tcp};
+use crate::table::{Column, INTERFACE_VERSION, Parameter, States, Table, Text};
+use crate::{AckSample, CaEvent, CaState, CongestionOps, RateSample, StateKind, Tcp};
 
 /// The values of a variant's parameters.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,18 @@ impl Table {
             undo_cwnd: undo_cwnd::<V>,
             min_tso_segs: min_tso_segs::<V>,
             sndbuf_expand: sndbuf_expand::<V>,
+        }
+    }
+}
+
+impl States {
+    /// How the inner state of variant `V` is asked for.
+    #[doc(hidden)]
+    pub const fn of<V: Declared>() -> States {
+        States {
+            column: column::<V>,
+            word: word::<V>,
+            tell: tell_state::<V>,
         }
     }
 }
@@ -147,6 +159,63 @@ unsafe extern "C-unwind" fn has_cong_control<V: Declared>(variant: *mut c_void) 
     watched("has_cong_control", || variant.has_cong_control())
 }
 
+unsafe extern "C-unwind" fn column<V: Declared>(
+    variant: *mut c_void,
+    index: usize,
+    told: *mut Column,
+) -> bool {
+    // SAFETY: as the hooks.
+    let variant = unsafe { &*variant.cast::<V>() };
+    let columns = watched("state_columns", || variant.state_columns());
+    let Some(column) = columns.get(index) else {
+        return false;
+    };
+    let (kind, words) = match column.kind {
+        StateKind::Number => (0, 0),
+        StateKind::Count => (1, 0),
+        StateKind::Flag => (2, 0),
+        StateKind::Word(words) => (3, words.len()),
+    };
+    let column = Column {
+        name: Text::of(column.name),
+        meaning: Text::of(column.meaning),
+        kind,
+        words,
+    };
+    // SAFETY: the host gives the place.
+    unsafe { told.write(column) };
+    true
+}
+
+unsafe extern "C-unwind" fn word<V: Declared>(
+    variant: *mut c_void,
+    column: usize,
+    index: usize,
+) -> Text {
+    // SAFETY: as the hooks.
+    let variant = unsafe { &*variant.cast::<V>() };
+    let columns = watched("state_columns", || variant.state_columns());
+    match columns.get(column).map(|column| column.kind) {
+        Some(StateKind::Word(words)) => Text::of(words.get(index).copied().unwrap_or_default()),
+        _ => Text::of(""),
+    }
+}
+
+unsafe extern "C-unwind" fn tell_state<V: Declared>(
+    variant: *mut c_void,
+    tcp: *const Tcp,
+    values: *mut f64,
+    len: usize,
+) {
+    // SAFETY: `start` made the variant, and the host lends it, the connection and the numbers for the time
+    // of the call.
+    let (variant, tcp, values) = unsafe {
+        let values = std::slice::from_raw_parts_mut(values, len);
+        (&*variant.cast::<V>(), &*tcp, values)
+    };
+    watched("tell_state", || variant.tell_state(tcp, values));
+}
+
 /// Declares the variant of a file: the [`INTERFACE_VERSION`] that it is written for, its name, how
 /// it begins, whether its flows always negotiate ECN, and its parameters. Only the name and how it
 /// begins must be said, in this order.
@@ -174,6 +243,13 @@ macro_rules! variant {
             pub extern "C" fn cclab_variant() -> *const $crate::Table {
                 static TABLE: $crate::Table = $crate::Table::of::<$variant>();
                 &TABLE
+            }
+
+            /// What cclab asks a file for beside.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn cclab_states() -> *const $crate::States {
+                static STATES: $crate::States = $crate::States::of::<$variant>();
+                &STATES
             }
         };
     };

@@ -19,5 +19,5 @@ pub use declare::{Given, Start};
 pub use ops::{CaEvent, CaState, CongestionOps, Resumption, ack_flags};
 pub use sample::{AckSample, RateSample};
 pub use state::{StateColumn, StateKind};
-pub use table::{Fault, INTERFACE_VERSION, Parameter, Table, Tell, Text};
+pub use table::{Column, Fault, INTERFACE_VERSION, Parameter, States, Table, Tell, Text};
 pub use tcp::{HZ, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp, after, before, usecs_to_jiffies};

@@ -160,6 +160,32 @@ pub struct Table {
     pub sndbuf_expand: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp) -> u32,
 }
 
+/// A column of the inner state of a variant that was compiled apart.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: Text,
+    /// What it means.
+    pub meaning: Text,
+    /// What its numbers are: 0 real, 1 counts, 2 flags, 3 places in a list of words.
+    pub kind: u8,
+    /// How many words there are.
+    pub words: usize,
+}
+
+/// How the inner state of a variant that was compiled apart is asked for: a table beside [`Table`], for
+/// what it is asked changes nothing of what that says.
+#[repr(C)]
+pub struct States {
+    /// Writes the column at an index; false: there is none.
+    pub column: unsafe extern "C-unwind" fn(*mut c_void, usize, *mut Column) -> bool,
+    /// A word of the column at an index, both of which there are.
+    pub word: unsafe extern "C-unwind" fn(*mut c_void, usize, usize) -> Text,
+    /// [`tell_state`](crate::CongestionOps::tell_state), with the place of so many numbers.
+    pub tell: unsafe extern "C-unwind" fn(*mut c_void, *const Tcp, *mut f64, usize),
+}
+
 // SAFETY: a table is made of constants.
 unsafe impl Sync for Table {}
 // SAFETY: see above.

@@ -33,6 +33,8 @@ pub struct MeasureInput {
     pub nearby: Vec<Nearby>,
     /// The links whose slots let less pass than they send.
     pub slower_slots: Vec<SlowerSlots>,
+    /// What changes of links wait for and did not come about.
+    pub never_met: Vec<String>,
     /// The kernels that the study names.
     pub kernels: Vec<String>,
     /// The labels of the files of variants: what those react to is not known.
@@ -77,6 +79,19 @@ impl MeasureInput {
     }
 }
 
+impl MeasureInput {
+    /// What is known of a run of `scenario`, in which what changes of links wait for came at the instants
+    /// `met`.
+    pub fn of_run(scenario: &Scenario, met: &[Option<Time>]) -> MeasureInput {
+        let whens = scenario.whens().into_iter().zip(met);
+        let never = whens.filter(|(_, met)| met.is_none());
+        MeasureInput {
+            never_met: never.map(|(when, _)| when.to_string()).collect(),
+            ..MeasureInput::from(&scenario.as_it_went(met))
+        }
+    }
+}
+
 impl From<&Scenario> for MeasureInput {
     fn from(scenario: &Scenario) -> MeasureInput {
         let paths = Paths::of(scenario);
@@ -108,6 +123,7 @@ impl From<&Scenario> for MeasureInput {
             },
             nearby: nearby(scenario),
             slower_slots: slower_slots(scenario),
+            never_met: Vec::new(),
             kernels: {
                 let named = scenario.kernels().into_iter().flatten();
                 named.map(str::to_owned).collect()

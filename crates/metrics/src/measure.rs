@@ -100,15 +100,16 @@ const DIFFERS: &str = "differs.json";
 /// If a file is missing or damaged; the message names it.
 pub fn measure_dir(dir: &Path) -> Result<RunMetrics, MeasureError> {
     let run: Run = read(dir.join("run.json"))?;
+    let trace = cclab_trace::read(dir)?;
     let differs = dir.join(DIFFERS);
     let input = MeasureInput {
         differs: match differs.exists() {
             true => read(differs)?,
             false => Vec::new(),
         },
-        ..MeasureInput::from(&run.scenario)
+        ..MeasureInput::of_run(&run.scenario, &trace.summary.met)
     };
-    Ok(measure(&cclab_trace::read(dir)?, &input))
+    Ok(measure(&trace, &input))
 }
 
 fn read<T: DeserializeOwned>(path: PathBuf) -> Result<T, MeasureError> {

@@ -45,7 +45,7 @@ pub struct Rule {
 }
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 24] = [
+pub const RULES: [Rule; 25] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -65,6 +65,11 @@ pub const RULES: [Rule; 24] = [
         code: "not-repeatable",
         when: "the code of a variant's file, in a run that was done twice, did not do the same: the first run of each such file is",
         check: setting::not_repeatable,
+    },
+    Rule {
+        code: "trigger-never-met",
+        when: "a change of a link waits for a state of a flow's variant that did not come about in the run",
+        check: setting::trigger_never_met,
     },
     Rule {
         code: "never-started",

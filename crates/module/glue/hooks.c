@@ -138,6 +138,13 @@ cclab_exported bool cclab_echoes(const struct tcp_congestion_ops *ops)
 	return asks && ceases;
 }
 
+/* The columns of the state that it tells traces, up to one without a name; NULL: it tells none. */
+extern const struct cclab_column cclab_columns[] __attribute__((weak));
+cclab_exported const struct cclab_column *cclab_traced(void)
+{
+	return cclab_columns;
+}
+
 /* What the stack does without the module, if that is what the module asks for. */
 cclab_exported void (*cclab_reno_cong_avoid(void))(struct sock *, u32, u32)
 {

@@ -60,6 +60,8 @@ pub enum Hook {
     ModuleInit,
     /// The function that `module_exit` names.
     ModuleExit,
+    /// What tells traces the inner state, of files in Rust.
+    TellState,
 }
 
 impl Hook {
@@ -100,7 +102,8 @@ impl Hook {
             10 => "init",
             11 => "release",
             12 => "module_init",
-            _ => "module_exit",
+            13 => "module_exit",
+            _ => "tell_state",
         }
     }
 

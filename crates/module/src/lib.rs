@@ -25,6 +25,7 @@ mod message;
 mod module;
 mod place;
 mod private;
+mod traced;
 pub mod windows;
 
 pub use cache::{Compiled, Sources, cache};

@@ -19,6 +19,7 @@ use crate::kept::{WORK, Work};
 use crate::message::ModuleError;
 use crate::module::Module;
 use crate::place;
+use crate::traced::{Traced, Written};
 
 /// A module that has begun. It is a copy of its own: another of the same file has other parameters
 /// and other variables. It ends with the last of its flows.
@@ -32,6 +33,8 @@ pub(crate) struct Instance {
     pub functions: Functions,
     /// The `struct tcp_congestion_ops` that it registered.
     pub ops: u64,
+    /// What it tells traces.
+    pub traced: Traced,
     /// Where the file's code finds the clock and the dice of the flow whose hook runs.
     pub clock: *mut *const u64,
     /// The one that calls it: what the file keeps in variables of its own is not guarded against
@@ -113,6 +116,11 @@ impl Compiled {
             };
             (functions, *begin, clock())
         };
+        // SAFETY: `cclab_traced` of glue/hooks.c gives such a table.
+        let traced = unsafe {
+            let traced = library.get::<unsafe extern "C" fn() -> *const Written>(b"cclab_traced");
+            Traced::read(traced.map_err(unfit)?(), &self.file)?
+        };
         place::add(&self.object, begin as *const c_void);
         self.set(&library, values)?;
         let mut told = Told {
@@ -134,6 +142,7 @@ impl Compiled {
             file: watched,
             functions,
             ops: told.ops as u64,
+            traced,
             clock,
             thread: thread::current().id(),
             _library: library,

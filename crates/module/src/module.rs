@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Tcp};
+use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, StateColumn, Tcp};
 
 use crate::guard::{self, Watched};
 use crate::hook::{CongAvoid, Hook, Hooks, InAckEvent, PktsAcked};
@@ -187,6 +187,14 @@ impl CongestionOps for Module {
         let min_tso_segs = self.hooks.min_tso_segs?;
         // SAFETY: see above.
         Some(self.call(Hook::MinTsoSegs, tcp, |tcp| unsafe { min_tso_segs(tcp) }))
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        self.of.traced.columns
+    }
+
+    fn tell_state(&self, _: &Tcp, values: &mut [f64]) {
+        self.of.traced.tell(self.private_at, values);
     }
 
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use cclab_layout::{Journey, Layout, LinkId, LinkKind};
 use cclab_qdisc::{Config as QueueConfig, Limit, find};
-use cclab_spec::Queue;
+use cclab_spec::{Place, Queue, Triggered};
 use cclab_trace::Histogram;
 use cclab_units::memory::with_room_on_large_pages;
 use cclab_units::parameter::Params;
@@ -60,8 +60,22 @@ impl Network {
         }
         let entries = layout.journeys().flat_map(ports).map(|port| port.0);
         fuse(&mut links, &forwarding, &entries.collect());
-        Network::new(links, forwarding, timers, fetches)
+        let mut network = Network::new(links, forwarding, timers, fetches);
+        network.waiting = waiting(layout);
+        network
     }
+}
+
+/// The changes of `layout` that wait for a state, with the index of the link that each is of.
+fn waiting(layout: &Layout) -> Vec<(usize, Triggered)> {
+    let impairments = layout.impairments.iter();
+    let links = impairments.filter(|impairment| impairment.place == Place::Router);
+    let all = links.flat_map(|impairment| {
+        let line = &layout.lines[impairment.line.index()];
+        let triggered = line.triggered.iter().cloned();
+        triggered.map(|triggered| (impairment.link.index(), triggered))
+    });
+    all.collect()
 }
 
 /// Where packets go: those of the flows first, then those of traffic, each both ways, then those of

@@ -14,6 +14,7 @@ mod fittings;
 
 use cclab_packet::Packet;
 use cclab_qdisc::{Backlog, Band, Departure, Dropped, Qdisc};
+use cclab_spec::Change;
 use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
 use cclab_units::memory::prefetch;
@@ -155,6 +156,24 @@ impl Link {
     pub fn follow(&mut self, schedule: Schedule) {
         if let Service::Asked(asked) = &mut self.service {
             asked.schedule = Some(schedule);
+        }
+    }
+
+    /// Adds a change that has become known, of rate, delay, loss, jitter or slots.
+    pub fn change(&mut self, change: Change) {
+        if let Service::Asked(asked) = &mut self.service
+            && let Some(schedule) = &mut asked.schedule
+        {
+            schedule.insert(change);
+        }
+        let Some(fittings) = &mut self.fittings else {
+            return;
+        };
+        if let (Some(gate), Some(probability)) = (&mut fittings.entry, change.loss) {
+            gate.change_loss(change.at, probability);
+        }
+        if let Some(course) = &mut fittings.course {
+            course.change(&change);
         }
     }
 

@@ -6,6 +6,7 @@
 //! acts of its instant and changes nothing.
 
 use cclab_packet::Packet;
+use cclab_spec::{Triggered, When};
 use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
@@ -28,6 +29,8 @@ pub struct Network {
     pub(crate) foreseen: Foreseen,
     /// Packets of links that announce them, of which hosts were not told yet.
     announced: Vec<Coming>,
+    /// Changes that wait for the state of a flow, with the index of their link.
+    pub(crate) waiting: Vec<(usize, Triggered)>,
 }
 
 /// A packet that will come to the end of its way.
@@ -61,6 +64,18 @@ impl Network {
             now: Time::ZERO,
             foreseen: Foreseen::default(),
             announced: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// What `when` says has come about now: the changes that wait for it come.
+    pub fn come_about(&mut self, when: &When) {
+        for (index, triggered) in &self.waiting {
+            if triggered.when == *when {
+                let mut change = triggered.change;
+                change.at += self.now;
+                self.links[*index].change(change);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! From a file to the table of its variant: `rustc`, twice at most.
+//! From a file to the tables of its variant: `rustc`, twice at most.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use cclab_cc::interface::Table;
 use cclab_module::kept::Kept;
 use cclab_spec::{StudyError, VariantFile};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
+use crate::loaded::Tables;
 use crate::{diagnostics, loaded, of_file};
 
 /// The source of the interface: what is compiled into cclab, and what files are compiled against.
@@ -84,8 +84,8 @@ impl Compiler {
         }
     }
 
-    /// The table of the variant of `file`, which is loaded from now on.
-    pub(crate) fn table(&self, file: &VariantFile) -> Result<&'static Table, Vec<StudyError>> {
+    /// The tables of the variant of `file`, which is loaded from now on.
+    pub(crate) fn tables(&self, file: &VariantFile) -> Result<Tables, Vec<StudyError>> {
         let whole = |why: Why| vec![of_file(file, why)];
         let interface = format!(
             "libcclab-{}.rlib",
@@ -99,7 +99,7 @@ impl Compiler {
         let object = format!("{key}.so");
         let cache = Kept::of("rust", KEPT);
         if let Some(path) = cache.find(&object) {
-            match loaded::table(&path) {
+            match loaded::tables(&path) {
                 Err(loaded::Refused::Damaged(_)) => cache.discard(&path),
                 known => return known.map_err(|refused| whole(refused.why())),
             }
@@ -123,7 +123,7 @@ impl Compiler {
             .variant(file, work.path(), &rlib, &object)
             .map_err(failed)?;
         let path = work.keep(made?, &object);
-        loaded::table(&path).map_err(|refused| whole(refused.why()))
+        loaded::tables(&path).map_err(|refused| whole(refused.why()))
     }
 
     /// A name for what is made of `texts`.

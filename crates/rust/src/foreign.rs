@@ -3,15 +3,24 @@
 #![allow(unsafe_code, reason = "the functions of a table take pointers")]
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
-use cclab_cc::interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Table, Tcp};
+use cclab_cc::interface::{
+    AckSample, CaEvent, CaState, Column, CongestionOps, RateSample, StateColumn, StateKind, States,
+    Table, Tcp, Text,
+};
 use cclab_module::guard::{self, Watched};
 use cclab_module::{Hook, windows};
+
+use crate::loaded::Tables;
 
 /// One that its table made.
 pub(crate) struct Foreign {
     variant: *mut c_void,
     table: &'static Table,
+    states: &'static States,
+    /// What it tells traces.
+    columns: &'static [StateColumn],
     /// Its file.
     file: Watched,
     has_cong_control: bool,
@@ -23,7 +32,13 @@ unsafe impl Send for Foreign {}
 
 impl Foreign {
     /// One with a value for each parameter that the table declares.
-    pub(crate) fn start(table: &'static Table, file: Watched, values: &[f64]) -> Foreign {
+    pub(crate) fn start(
+        tables: Tables,
+        file: Watched,
+        values: &[f64],
+        columns: &'static [StateColumn],
+    ) -> Foreign {
+        let table = tables.variant;
         debug_assert_eq!(values.len(), table.params_len);
         file.enter(Hook::Init);
         // SAFETY: the table's library stays loaded, and there is a value for each parameter.
@@ -34,9 +49,53 @@ impl Foreign {
         Foreign {
             variant,
             table,
+            states: tables.states,
+            columns,
             file,
             has_cong_control,
         }
+    }
+
+    /// The columns of the state that it tells, with texts that stay.
+    pub(crate) fn columns(&self) -> Vec<StateColumn> {
+        self.file.enter(Hook::TellState);
+        let columns = (0..).map_while(|index| self.column(index)).collect();
+        guard::leave();
+        columns
+    }
+
+    fn column(&self, index: usize) -> Option<StateColumn> {
+        let mut told = MaybeUninit::<Column>::uninit();
+        // SAFETY: `start` made the variant; what is there is written.
+        let Column {
+            name,
+            meaning,
+            kind,
+            words,
+        } = unsafe {
+            let there = (self.states.column)(self.variant, index, told.as_mut_ptr());
+            there.then(|| told.assume_init())
+        }?;
+        let stays = |text: Text| -> &'static str {
+            // SAFETY: a text of a library that stays loaded.
+            unsafe { text.read() }.leak()
+        };
+        let word = |place| {
+            // SAFETY: there are so many words.
+            stays(unsafe { (self.states.word)(self.variant, index, place) })
+        };
+        let kind = match kind {
+            0 => StateKind::Number,
+            1 => StateKind::Count,
+            2 => StateKind::Flag,
+            _ => StateKind::Word(Vec::leak((0..words).map(word).collect())),
+        };
+        let [name, meaning] = [name, meaning].map(stays);
+        Some(StateColumn {
+            name,
+            kind,
+            meaning,
+        })
     }
 
     /// Calls `hook`, and looks at the windows that it leaves.
@@ -155,5 +214,16 @@ impl CongestionOps for Foreign {
             (table.sndbuf_expand)(own, tcp)
         });
         say(said)
+    }
+
+    fn state_columns(&self) -> &'static [StateColumn] {
+        self.columns
+    }
+
+    fn tell_state(&self, tcp: &Tcp, values: &mut [f64]) {
+        self.file.enter(Hook::TellState);
+        // SAFETY: see above; the numbers are lent for the time of the call.
+        unsafe { (self.states.tell)(self.variant, tcp, values.as_mut_ptr(), values.len()) };
+        guard::leave();
     }
 }

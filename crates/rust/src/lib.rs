@@ -34,8 +34,8 @@ pub fn check(file: &VariantFile) -> Result<Description, Vec<StudyError>> {
 /// interface, what it declares is not sound, or it panics when one is made.
 pub fn load(file: &VariantFile) -> Result<Loaded, Vec<StudyError>> {
     let compiler = compiler::Compiler::find().map_err(|why| vec![of_file(file, why)])?;
-    let table = compiler.table(file)?;
-    Loaded::of(file, table).map_err(|wrong| vec![wrong])
+    let tables = compiler.tables(file)?;
+    Loaded::of(file, tables).map_err(|wrong| vec![wrong])
 }
 
 /// A message on `file` as a whole: what is wrong, and what would be right.

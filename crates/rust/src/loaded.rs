@@ -14,7 +14,7 @@ use std::path::Path;
 use std::slice;
 
 use cclab_cc::Config;
-use cclab_cc::interface::{self, CongestionOps, INTERFACE_VERSION, Table};
+use cclab_cc::interface::{self, CongestionOps, INTERFACE_VERSION, StateColumn, States, Table};
 use cclab_module::Hook;
 use cclab_module::guard::{self, Watched};
 use cclab_spec::{StudyError, VariantFile};
@@ -25,6 +25,14 @@ use crate::of_file;
 
 /// What a shared object exports.
 const ENTRY: &[u8] = b"cclab_variant\0";
+const STATES: &[u8] = b"cclab_states\0";
+
+/// The tables of a shared object, which lives as long as the process.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables {
+    pub variant: &'static Table,
+    pub states: &'static States,
+}
 
 /// Why a shared object has no table for us.
 pub(crate) enum Refused {
@@ -45,7 +53,7 @@ impl Refused {
 }
 
 /// Loads the shared object at `path`, for as long as the process lives.
-pub(crate) fn table(path: &Path) -> Result<&'static Table, Refused> {
+pub(crate) fn tables(path: &Path) -> Result<Tables, Refused> {
     // SAFETY: what runs when a user's file is loaded is the user's.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     let library = library.map_err(|error| Refused::Damaged(error.to_string()))?;
@@ -74,13 +82,19 @@ pub(crate) fn table(path: &Path) -> Result<&'static Table, Refused> {
             ),
         });
     }
-    // What the table points at is the library's: it is never unloaded.
+    // SAFETY: `variant!` of this version defines this entry beside the other.
+    let states = unsafe {
+        let entry = library.get::<unsafe extern "C" fn() -> *const States>(STATES);
+        let entry = entry.map_err(|error| Refused::Damaged(error.to_string()))?;
+        &*entry()
+    };
+    // What the tables point at is the library's: it is never unloaded.
     let _stays = ManuallyDrop::new(library);
     // SAFETY: a table of this version, of a library that stays.
-    let table = unsafe { &*table };
+    let variant = unsafe { &*table };
     // SAFETY: `tell` does as `Tell` says.
-    unsafe { (table.watch)(tell) };
-    Ok(table)
+    unsafe { (variant.watch)(tell) };
+    Ok(Tables { variant, states })
 }
 
 /// Ends the hook that panicked, and whatever called it, with what the panic said.
@@ -130,6 +144,7 @@ impl Fault {
     fn hook(&self) -> Hook {
         match self.hook.as_str() {
             "start" => Hook::Init,
+            "state_columns" | "tell_state" => Hook::TellState,
             name => {
                 let mut hooks = Hook::OF_OPS.into_iter();
                 hooks
@@ -186,12 +201,14 @@ pub struct Loaded {
     /// The same, as faults are told with it.
     told_as: Watched,
     description: Description,
-    table: &'static Table,
+    tables: Tables,
+    columns: &'static [StateColumn],
 }
 
 impl Loaded {
-    /// What `table` of `file` declares, if it is sound.
-    pub(crate) fn of(file: &VariantFile, table: &'static Table) -> Result<Loaded, StudyError> {
+    /// What the tables of `file` declare, if it is sound.
+    pub(crate) fn of(file: &VariantFile, tables: Tables) -> Result<Loaded, StudyError> {
+        let table = tables.variant;
         // SAFETY: a table of a library that stays loaded points at so many.
         let params = unsafe { slice::from_raw_parts(table.params, table.params_len) };
         let params = params.iter().map(|param| Parameter {
@@ -212,7 +229,7 @@ impl Loaded {
         if let Some(why) = unsound(&description.params) {
             return Err(of_file(file, why));
         }
-        let loaded = Loaded {
+        let mut loaded = Loaded {
             file: file.file.clone(),
             // A name for each file that is loaded, which are few.
             told_as: Watched::new(Box::leak(
@@ -221,9 +238,19 @@ impl Loaded {
                     .into_boxed_c_str(),
             )),
             description,
-            table,
+            tables,
+            columns: &[],
         };
-        loaded.make(&BTreeMap::new()).map(|_| loaded.clone())
+        loaded.make(&BTreeMap::new()).map(|_| ())?;
+        let defaults = &loaded.description.params;
+        let defaults: Vec<f64> = defaults.iter().map(|param| param.default).collect();
+        let columns = guarded(|| Foreign::start(tables, loaded.told_as, &defaults, &[]).columns())?;
+        if let Some(why) = unsound_columns(&columns) {
+            return Err(of_file(file, why));
+        }
+        // Those of each file that is loaded, which are few.
+        loaded.columns = Vec::leak(columns);
+        Ok(loaded)
     }
 
     /// What the file declares.
@@ -274,24 +301,42 @@ impl Loaded {
             }
         };
         let values: Vec<f64> = declared.iter().map(value).collect::<Result<_, _>>()?;
-        let (table, file) = (self.table, self.told_as);
-        let make = move || Foreign::start(table, file, &values);
+        let (tables, file, columns) = (self.tables, self.told_as, self.columns);
+        let make = move || Foreign::start(tables, file, &values, columns);
         // A value that the file does not bear is told before a run begins.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(make()))) {
-            let fault = match payload.downcast::<Fault>() {
-                Ok(fault) => *fault,
-                Err(other) => resume_unwind(other),
-            };
-            return Err(StudyError {
-                message: format!("{}: {}", fault.hook, fault.message),
-                file: fault.file,
-                line: fault.line,
-                column: fault.column,
-                help: String::new(),
-            });
-        }
+        guarded(|| drop(make()))?;
         Ok(move |_: &Config| -> Box<dyn CongestionOps> { Box::new(make()) })
     }
+}
+
+/// What `call` of a file returns, or what its panic says.
+fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, StudyError> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
+        let fault = match payload.downcast::<Fault>() {
+            Ok(fault) => *fault,
+            Err(other) => resume_unwind(other),
+        };
+        StudyError {
+            message: format!("{}: {}", fault.hook, fault.message),
+            file: fault.file,
+            line: fault.line,
+            column: fault.column,
+            help: String::new(),
+        }
+    })
+}
+
+/// What is wrong with the columns of the state that a file tells, and what would be right.
+fn unsound_columns(columns: &[StateColumn]) -> Option<(String, String)> {
+    let mut named = columns.iter().enumerate();
+    let (_, twice) = named.find(|(index, column)| {
+        let mut earlier = columns[..*index].iter();
+        earlier.any(|other| other.name == column.name)
+    })?;
+    Some((
+        format!("it tells two columns of its state called {}", twice.name),
+        "give each a name of its own".to_owned(),
+    ))
 }
 
 /// What is wrong with the parameters that a file declares, and what would be right.

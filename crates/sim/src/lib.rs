@@ -16,6 +16,7 @@ mod steps;
 mod summary;
 mod tcp_flow;
 pub mod traffic;
+mod triggers;
 mod udp_flow;
 mod unsupported;
 mod version;

@@ -7,7 +7,7 @@ use cclab_tcp::profile::{self, Profile};
 use cclab_units::parameter::Params;
 
 use crate::own::OwnVariants;
-use crate::stack;
+use crate::{stack, triggers};
 
 /// One thing that the simulator does not do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,14 @@ fn unsupported_with(scenario: &Scenario, known: &Known<'_>) -> Vec<Unsupported> 
     found.extend(unsupported_network(scenario));
     found.extend(unsupported_flows(scenario, known));
     found.extend(traffic_refused(scenario, known));
+    if found.is_empty() {
+        // Only what else can run has variants to be asked for their columns.
+        let own = match known {
+            Known::Made(own) => Some(*own),
+            Known::ToBe(_) => None,
+        };
+        found.extend(triggers::unsupported(scenario, own));
+    }
     found
 }
 

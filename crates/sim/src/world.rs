@@ -23,6 +23,7 @@ use crate::sight::{Captures, Lookout};
 use crate::stack::Profiles;
 use crate::states::States;
 use crate::traffic::Traffic;
+use crate::triggers::Triggers;
 use crate::warmup::Counted;
 use crate::{Progress, SimError, summary};
 use hosts::Hosts;
@@ -45,6 +46,7 @@ pub struct World<'a, P> {
     captures: Captures,
     sampler: Sampler,
     states: States,
+    triggers: Triggers<'a>,
     /// When everything was last sampled.
     sampled: Option<Time>,
     /// What had been counted when the warm-up ended.
@@ -112,6 +114,7 @@ impl<'a, P: Probe> World<'a, P> {
             captures: Captures::new(scenario),
             sampler: Sampler::new(scenario, flows.iter().map(Flow::start), end),
             states: States::default(),
+            triggers: Triggers::new(scenario, &flows),
             sampled: None,
             warm: None,
             active: count + lasting,
@@ -227,6 +230,7 @@ impl<'a, P: Probe> World<'a, P> {
             links,
             traffic: self.hosts.traffic.summaries(),
             probes: self.hosts.probes.summaries(),
+            met: self.triggers.met(),
             machines: Vec::new(),
             fidelity: None,
         })

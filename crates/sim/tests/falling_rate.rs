@@ -34,9 +34,7 @@ impl Fall {
         bottleneck.schedule = vec![Change {
             at: Time::from_secs(10),
             rate: Some(rate(to as u64)),
-            delay: None,
-            loss: None,
-            jitter: None,
+            ..Change::default()
         }];
         let duration = Time::from_secs(60);
         let mut scenario = dumbbell("linux-6.12", bottleneck, vec![sender], duration);

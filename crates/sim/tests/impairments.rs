@@ -138,9 +138,7 @@ fn a_scheduled_rate_holds_for_the_next_transmission() {
     bottleneck.schedule = vec![Change {
         at,
         rate: Some(rate(6_000_000)),
-        delay: None,
-        loss: None,
-        jitter: None,
+        ..Change::default()
     }];
     let after = arrivals(&watch(&one_flow(bottleneck.clone(), 1448 * 10)));
     let gaps: Vec<Time> = after.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -159,10 +157,8 @@ fn a_delay_that_shrinks_lets_none_overtake() {
     let sent = before[2] - MILLI * 40;
     bottleneck.schedule = vec![Change {
         at: sent + Time::from_micros(500),
-        rate: None,
         delay: Some(MILLI * 10),
-        loss: None,
-        jitter: None,
+        ..Change::default()
     }];
     let after = arrivals(&watch(&one_flow(bottleneck, 1448 * 10)));
     assert_eq!(after[..4], before[..4]);
@@ -207,10 +203,8 @@ fn jitter_follows_its_schedule() {
     });
     let change = |at, jitter| Change {
         at,
-        rate: None,
-        delay: None,
-        loss: None,
         jitter: Some(jitter),
+        ..Change::default()
     };
     // Of the fourth packet: it was sent 10 ms before it arrived, and takes 1 ms.
     let begins = plain[3] - MILLI * 11;

@@ -131,6 +131,7 @@ fn schedule() -> impl Strategy<Value = Vec<Change>> {
                 delay,
                 loss,
                 jitter,
+                ..Change::default()
             })
             .collect();
         changes.sort_by_key(|change| change.at);
@@ -166,6 +167,17 @@ fn impaired(link: Link) -> impl Strategy<Value = Link> {
             if jitter.is_none() {
                 schedule.iter_mut().for_each(|change| change.jitter = None);
             }
+            // Where there are changes, slots begin with the first, and end with the last of several.
+            let begin_later = slots.filter(|_| !schedule.is_empty());
+            if let Some(first) = schedule.first_mut() {
+                first.slots = slots;
+            }
+            if let [_, .., last] = schedule.as_mut_slice() {
+                last.slots = slots.map(|slots| Slots {
+                    every: [Time::ZERO; 2],
+                    ..slots
+                });
+            }
             if link.rate.is_none() || trace.is_some() {
                 schedule.iter_mut().for_each(|change| change.rate = None);
             }
@@ -173,7 +185,7 @@ fn impaired(link: Link) -> impl Strategy<Value = Link> {
                 loss,
                 outage,
                 jitter,
-                slots,
+                slots: slots.xor(begin_later),
                 reorder,
                 duplicate,
                 corrupt,

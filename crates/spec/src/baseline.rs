@@ -56,7 +56,7 @@ fn leave_alone(flow: &Flow, scenario: &mut Scenario) {
     let listed = network.graph.iter_mut().flat_map(|graph| &mut graph.links);
     let links = [&mut network.bottleneck, &mut network.access];
     for link in links.into_iter().chain(listed.map(|one| &mut one.link)) {
-        lose_nothing_of(&gone, link);
+        leave_out(&gone, link);
     }
     scenario.flows = vec![flow.clone()];
     let points = scenario.points();
@@ -66,9 +66,9 @@ fn leave_alone(flow: &Flow, scenario: &mut Scenario) {
         .retain(|point| points.contains(point));
 }
 
-/// Empties the lists of lost packets that count those of a flow that is `gone`. They stay in their
-/// places, by which the dice of the others are told apart.
-fn lose_nothing_of(gone: &dyn Fn(&str) -> bool, link: &mut Link) {
+/// Empties the lists of lost packets that count those of a flow that is `gone`: they stay in their
+/// places, by which the dice of the others are told apart. What waits for its state never comes.
+fn leave_out(gone: &dyn Fn(&str) -> bool, link: &mut Link) {
     for loss in &mut link.loss {
         if let LossModel::Packets(list) = &mut loss.model
             && list.flow.as_deref().is_some_and(gone)
@@ -76,8 +76,10 @@ fn lose_nothing_of(gone: &dyn Fn(&str) -> bool, link: &mut Link) {
             list.packets.clear();
         }
     }
+    link.triggered
+        .retain(|triggered| !gone(&triggered.when.flow));
     if let Some(reverse) = &mut link.reverse {
-        lose_nothing_of(gone, reverse);
+        leave_out(gone, reverse);
     }
 }
 

@@ -16,6 +16,7 @@
 //! ```
 
 mod baseline;
+mod change;
 mod datagrams;
 mod de;
 mod determinants;
@@ -50,6 +51,7 @@ mod variant_file;
 mod written;
 
 pub use baseline::Baseline;
+pub use change::{Change, Rates, StateValue, Triggered, When};
 pub use datagrams::{Datagrams, Schedule, Sending, Video};
 pub use determinants::{
     Part, determinants, determinants_beside, kernel_part, parts, parts_of_network,

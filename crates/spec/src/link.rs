@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::change::{Change, Triggered, mirrored, mirrored_triggered};
 use crate::opportunities::Opportunities;
 use crate::scenario::Queue;
 
@@ -47,9 +48,12 @@ pub struct Link {
     /// Codepoints of ECN that are changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<Remark>,
-    /// Changes of rate, delay, loss or jitter during the run, in the order of time.
+    /// Changes during the run, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<Change>,
+    /// Changes that wait for the state of a flow's variant, in the order of the study file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggered: Vec<Triggered>,
     /// When the link sends, instead of at its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Opportunities>,
@@ -74,6 +78,7 @@ impl Link {
             corrupt: None,
             remark: Vec::new(),
             schedule: Vec::new(),
+            triggered: Vec::new(),
             trace: None,
             reverse: None,
         }
@@ -86,10 +91,17 @@ impl Link {
             Some(reverse) => Link::clone(reverse),
             None => Link {
                 schedule: mirrored(&self.schedule, true, true),
+                triggered: mirrored_triggered(&self.triggered, true, true),
                 trace: self.trace.clone(),
                 ..Link::new(self.rate, self.delay, self.queue.clone())
             },
         }
+    }
+
+    /// All of its changes, whatever they wait for.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        let triggered = self.triggered.iter().map(|triggered| &triggered.change);
+        self.schedule.iter().chain(triggered)
     }
 
     /// Whether something happens to packets on it beside queueing, transmission and propagation, or
@@ -107,55 +119,6 @@ impl Link {
     pub fn is_plain(&self) -> bool {
         *self == Link::new(self.rate, self.delay, self.queue.clone())
     }
-}
-
-/// The rates of a link over time: the first, and each later one with its instant.
-#[derive(Clone, Debug)]
-pub struct Rates(Vec<(Time, Rate)>);
-
-impl Rates {
-    /// The rates of a link of `rate` with the changes of `schedule`, in the order of time.
-    pub fn new(rate: Option<Rate>, schedule: &[Change]) -> Rates {
-        let first = rate.map(|rate| (Time::ZERO, rate));
-        let later = schedule.iter().filter_map(|c| Some((c.at, c.rate?)));
-        Rates(first.into_iter().chain(later).collect())
-    }
-
-    /// The bytes that the link could have transmitted by `now`; `None` if its rate is constant.
-    pub fn capacity(&self, now: Time) -> Option<u64> {
-        if self.0.len() < 2 {
-            return None;
-        }
-        let ends = self.0.iter().skip(1).map(|&(at, _)| at).chain([now]);
-        let parts = self.0.iter().zip(ends);
-        Some(
-            parts
-                .map(|(&(from, rate), to)| rate.bytes_in(to.min(now) - from.min(now)))
-                .sum(),
-        )
-    }
-
-    /// The largest of them that is in force before `end`.
-    pub fn largest(&self, end: Time) -> Option<Rate> {
-        let in_force = self.0.iter().filter(|&&(at, _)| at < end);
-        in_force
-            .map(|&(_, rate)| rate)
-            .max_by_key(|rate| rate.bps())
-    }
-}
-
-/// The changes of a schedule that hold for the other direction too: of the rate, of the delay.
-pub(crate) fn mirrored(schedule: &[Change], rate: bool, delay: bool) -> Vec<Change> {
-    let other = schedule.iter().map(|change| Change {
-        at: change.at,
-        rate: change.rate.filter(|_| rate),
-        delay: change.delay.filter(|_| delay),
-        loss: None,
-        jitter: None,
-    });
-    other
-        .filter(|change| change.rate.is_some() || change.delay.is_some())
-        .collect()
 }
 
 /// Where on the path something happens to packets.
@@ -342,6 +305,8 @@ impl Jitter {
 
 /// Instants at which packets that wait may pass, in order: those that come between two wait for
 /// the second, as behind a link that aggregates packets (Wi-Fi, DOCSIS, LTE).
+///
+/// Where a change has them, slots every 0 ns are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Slots {
@@ -357,6 +322,18 @@ pub struct Slots {
 }
 
 impl Slots {
+    /// What a change has where packets wait for slots no more.
+    pub(crate) const NONE: Slots = Slots {
+        every: [Time::ZERO; 2],
+        packets: None,
+        bytes: None,
+    };
+
+    /// Whether packets wait for none.
+    pub fn is_none(&self) -> bool {
+        self.every[1] == Time::ZERO
+    }
+
     /// The most that they let pass of packets of `packet` bytes, over many slots; `None`: as much as
     /// comes.
     pub fn rate(&self, packet: u64) -> Option<Rate> {
@@ -378,24 +355,4 @@ pub struct Reorder {
     pub probability: f64,
     /// For how long.
     pub delay: Time,
-}
-
-/// A change of a link at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub at: Time,
-    /// New rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// New one-way delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Time>,
-    /// New probability of independent loss in front of the queue, instead of those before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<f64>,
-    /// New largest extra delay of the jitter, or its new average ([`Jitter::size`]).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Time>,
 }

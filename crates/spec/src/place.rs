@@ -30,7 +30,8 @@ impl Places {
     ///
     /// A path is as scenarios have it: `network.bottleneck.queue.kind`, `flow.NAME.cc`,
     /// `network.link.NAME.rate`; the copies of a flow (`NAME.2`) stand where the flow does. A text in a
-    /// list is its own name: `trace.capture.NAME`.
+    /// list is its own name: `trace.capture.NAME`. Of a schedule, what its changes wait for has names:
+    /// `network.bottleneck.schedule.when2.column` is of the second that waits for a state.
     pub fn find(&self, path: &str) -> Option<String> {
         let problem = Problem::new("", "").or_at(position(&self.document, path)?);
         Some(self.sources.locate(problem).place())
@@ -45,6 +46,11 @@ fn position(node: &Node, path: &str) -> Option<Position> {
     };
     let (key, below) = entries.iter().find(|(key, _)| key.name == first)?;
     let inner = match &below.value {
+        Value::List(items) if first == "schedule" => {
+            let whens = items.iter().filter_map(|item| item.get("when"));
+            waited_for(whens, rest)
+        }
+        Value::Table(_) if first == "schedule" => waited_for(below.get("when").into_iter(), rest),
         Value::List(items) => {
             let named = items.iter().enumerate();
             let mut named = named.filter_map(|(index, item)| {
@@ -64,6 +70,14 @@ fn position(node: &Node, path: &str) -> Option<Position> {
         _ => below.at,
     };
     Some(inner.unwrap_or(own))
+}
+
+/// The place of `whenN.KEY`, what the N-th of the changes that wait for a state waits for.
+fn waited_for<'a>(whens: impl Iterator<Item = &'a Node>, path: &str) -> Option<Position> {
+    let (name, key) = path.split_once('.').unwrap_or((path, ""));
+    let mut named = whens.enumerate();
+    let (_, when) = named.find(|(index, _)| default_name("when", *index) == name)?;
+    Some(position(when, key).unwrap_or(when.at))
 }
 
 /// The name of `item`, entry `index` of the list `kind`: a text is its own, and a link that has none is

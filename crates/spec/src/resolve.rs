@@ -2,6 +2,7 @@
 //! seen together.
 
 mod application;
+mod change;
 mod datagrams;
 mod files;
 mod flow;

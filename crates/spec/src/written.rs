@@ -25,7 +25,7 @@ mod traffic;
 
 pub(crate) use link::{
     Access, Bleach, Bottleneck, Change, Distribution, GraphLink, Impairments, Jitter, Loss,
-    LossKind, Outage, Remark, Reorder, Reverse, Slots,
+    LossKind, Outage, Remark, Reorder, Reverse, Slots, When,
 };
 pub(crate) use placed::PlaceKeys;
 use placed::placed_table;

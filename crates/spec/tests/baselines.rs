@@ -12,6 +12,10 @@ delay = "10ms"
 queue = { limit = "1bdp" }
 loss = [{ packets = [7], flow = "b" }, "1%"]
 reverse = { loss = { packets = [3], flow = "a" } }
+schedule = [
+    { when = { flow = "a", column = "phase", is = "x" }, delay = "7ms" },
+    { when = { flow = "b", column = "phase", is = "x" }, delay = "8ms" },
+]
 [[flow]]
 name = "a"
 cc = "vegas"
@@ -77,6 +81,11 @@ fn a_flow_alone_keeps_its_network_and_the_cross_traffic() {
         panic!("a list is written");
     };
     list.packets.clear();
+    // What waits for a state of `a` never comes, either way.
+    let bottleneck = &mut expected.network.bottleneck;
+    assert_eq!(bottleneck.triggered.remove(0).when.flow, "a");
+    let reverse = bottleneck.reverse.as_mut().expect("written");
+    assert_eq!(reverse.triggered.remove(0).when.flow, "a");
     assert_eq!(Baseline::Solo.of(&pair, 1), Some(expected));
 }
 

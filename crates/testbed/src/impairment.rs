@@ -117,10 +117,8 @@ mod tests {
                 .iter()
                 .map(|&(at, loss)| Change {
                     at: Time::from_secs(at),
-                    rate: None,
-                    delay: None,
                     loss: Some(loss),
-                    jitter: None,
+                    ..Change::default()
                 })
                 .collect(),
             ..Link::new(None, Time::ZERO, queue)

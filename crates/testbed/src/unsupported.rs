@@ -77,6 +77,7 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     if target != Target::Wire {
         kernels_network(scenario, target, &mut found);
     }
+    triggered(scenario, &mut found);
     kernels(scenario, target, &mut found);
     for flow in &scenario.flows {
         self::flow(scenario, flow, target, &mut found);
@@ -167,6 +168,29 @@ fn kernels_network(scenario: &Scenario, target: Target, found: &mut Found) {
     }
 }
 
+/// Changes that wait for a state: a kernel tells the state of a variant at the samples alone.
+fn triggered(scenario: &Scenario, found: &mut Found) {
+    let network = &scenario.network;
+    let edges = network.graph.iter().flat_map(|graph| &graph.links);
+    let edges = edges.map(|edge| (format!("link.{}", edge.name), &edge.link));
+    let own = [
+        ("bottleneck".to_owned(), &network.bottleneck),
+        ("access".to_owned(), &network.access),
+    ];
+    let own = own.into_iter().filter(|_| network.graph.is_none());
+    for (name, link) in own.chain(edges) {
+        let back = link.reverse.as_deref();
+        let back = back.map(|back| (format!("{name}.reverse"), back));
+        for (name, link) in [Some((name, link)), back].into_iter().flatten() {
+            if !link.triggered.is_empty() {
+                let what = "a change at a flow's state (take the instant from a first run, and write \
+                            it as `at`)";
+                found.refuse(format!("network.{name}.schedule.when1"), what);
+            }
+        }
+    }
+}
+
 fn router(router: &Forwarder, target: Target, found: &mut Found) {
     if target == Target::Host {
         let what = "a router that forwards so many packets per second (in real time its timer is \
@@ -211,6 +235,9 @@ fn link(name: &str, link: &Link, found: &mut Found) {
     }
     if link.schedule.iter().any(|change| change.jitter.is_some()) {
         found.refuse(at("schedule"), "a jitter that changes");
+    }
+    if link.schedule.iter().any(|change| change.slots.is_some()) {
+        found.refuse(at("schedule"), "slots that change");
     }
     let largest = [
         link.slots.map(|slots| slots.packets),

@@ -39,6 +39,7 @@ pub use progress::Progress;
 pub use reader::{Trace, read, read_acks, read_drops, read_queue_events, read_summary};
 pub use recorder::{Recorder, Recording};
 pub use segment::WireOptions;
+pub use states::ToldStates;
 
 /// Name and version of the schema, written into every file of a trace.
 pub const SCHEMA_VERSION: &str = "cclab-trace/1";

@@ -165,6 +165,10 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         links,
         traffic,
         probes,
+        met: {
+            let met = file.met_ns.iter();
+            met.map(|met| met.map(Time::from_nanos)).collect()
+        },
         machines,
         fidelity: file.fidelity,
     })

@@ -91,6 +91,9 @@ pub(crate) struct SummaryFile {
     /// The columns of `variant_states` that each flow's variant declares.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<Vec<String>>,
+    /// When what changes of links wait for came about; null: never.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub met_ns: Vec<Option<u64>>,
     /// The machines that ran it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machine>,
@@ -403,6 +406,11 @@ fn write_summary(dir: &Path, recording: Recording, summary: &RunSummary) -> Resu
             .states
             .iter()
             .map(|own| own.iter().map(|column| column.name.to_owned()).collect())
+            .collect(),
+        met_ns: summary
+            .met
+            .iter()
+            .map(|met| met.map(Time::as_nanos))
             .collect(),
         machines: summary.machines.clone(),
         kernel: None,

@@ -459,6 +459,9 @@ pub struct RunSummary {
     pub traffic: Vec<TrafficSummary>,
     /// One per probe, in the scenario's order.
     pub probes: Vec<ProbeSummary>,
+    /// When what changes of links wait for came about, in the order in which the scenario has it
+    /// (`Scenario::whens`); `None`: never.
+    pub met: Vec<Option<Time>>,
     /// The machines that ran it; none in a simulation.
     pub machines: Vec<Machine>,
     /// How well the host kept up; absent unless the run was in real time.

@@ -8,6 +8,7 @@ use cclab_units::Time;
 
 use crate::error::TraceError;
 use crate::parquet_file::RowGroups;
+use crate::probe::{Event, Probe};
 use crate::table::{Cell, Kind, Values};
 
 /// The name of the table.
@@ -31,6 +32,29 @@ its state. Beside the two below, the table has the columns that the variants of 
 | `flow` | u32 |  | Index of the flow in `flows.parquet`. |
 | `COLUMN` | text, bool, u64 or f64 | yes | What the variant declares: a word of a list, a flag, a count, a number. |
 ";
+
+/// What a probe was last told of the state of each flow.
+#[derive(Debug, Default)]
+pub struct ToldStates(Vec<Vec<f64>>);
+
+impl ToldStates {
+    /// Tells `probe` that `state` is that of `flow` at `now`, if it is another than before.
+    pub fn tell<P: Probe>(&mut self, flow: u32, state: &[f64], now: Time, probe: &mut P) {
+        let index = flow as usize;
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, Vec::new);
+        }
+        let told = &mut self.0[index];
+        // What is absent is no number, which is equal to none.
+        let same = |(told, state): (&f64, &f64)| told.to_bits() == state.to_bits();
+        if told.len() == state.len() && told.iter().zip(state).all(same) {
+            return;
+        }
+        told.clear();
+        told.extend_from_slice(state);
+        probe.record(now, Event::State(flow, state));
+    }
+}
 
 /// Writes the states of flows.
 pub(crate) struct StatesWriter {
@@ -138,5 +162,54 @@ fn text_of(kind: StateKind, value: f64) -> String {
         StateKind::Word(words) => words.get(value as usize).copied().unwrap_or("").to_owned(),
         StateKind::Flag => (value != 0.0).to_string(),
         StateKind::Count | StateKind::Number => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what it is told.
+    #[derive(Default)]
+    struct Kept(Vec<(u64, u32, Vec<f64>)>);
+
+    impl Probe for Kept {
+        fn wants_acks(&self, _: Time) -> bool {
+            false
+        }
+        fn wants_queue(&self, _: Time) -> bool {
+            false
+        }
+        fn wants_drops(&self, _: Time) -> bool {
+            false
+        }
+        fn wants_packets(&self, _: Time) -> bool {
+            false
+        }
+        fn record(&mut self, now: Time, event: Event<'_>) {
+            if let Event::State(flow, state) = event {
+                self.0.push((now.as_nanos(), flow, state.to_vec()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_is_told_where_it_became_another_of_its_flow() {
+        let absent = f64::NAN;
+        let mut told = ToldStates::default();
+        let mut kept = Kept::default();
+        for (at, flow, state) in [
+            (1, 1, [1.0, absent]),
+            (2, 1, [1.0, absent]),
+            (3, 0, [1.0, absent]),
+            (4, 1, [1.0, 2.0]),
+            (5, 0, [1.0, absent]),
+            (6, 1, [1.0, absent]),
+        ] {
+            told.tell(flow, &state, Time::from_nanos(at), &mut kept);
+        }
+        let told: Vec<(u64, u32)> = kept.0.iter().map(|&(at, flow, _)| (at, flow)).collect();
+        assert_eq!(told, [(1, 1), (3, 0), (4, 1), (6, 1)]);
+        assert_eq!(kept.0[2].2, [1.0, 2.0]);
     }
 }

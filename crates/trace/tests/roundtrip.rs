@@ -239,6 +239,7 @@ fn summary() -> RunSummary {
         ],
     };
     RunSummary {
+        met: vec![None, Some(Time::from_millis(1234))],
         end: Time::from_secs(10),
         events: 123_456,
         flows: vec![

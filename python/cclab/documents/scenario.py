@@ -284,6 +284,12 @@ TrafficFrom = TypedDict(
 )
 
 
+WhenIs = TypedDict(
+    "WhenIs",
+    {"is": str | bool | float},
+)
+
+
 class OnOffApplication(TypedDict):
     """Writes at a rate for a time, then nothing for a time."""
 
@@ -339,21 +345,6 @@ class FramesApplication(TypedDict):
     A frame is left out, and with it those of its group that follow, if one that was made so long
     before waits to be sent; absent: none ever is.
     """
-
-
-class Change(TypedDict):
-    """A change of a link at an instant."""
-
-    at: Time
-    """When."""
-    delay: NotRequired[Time]
-    """New one-way delay."""
-    jitter: NotRequired[Time]
-    """New largest extra delay of the jitter, or its new average (`Jitter.size`)."""
-    loss: NotRequired[float]
-    """New probability of independent loss in front of the queue, instead of those before."""
-    rate: NotRequired[Rate]
-    """New rate."""
 
 
 class ConstantRateDatagrams(TypedDict):
@@ -527,6 +518,8 @@ class Slots(TypedDict):
     """
     Instants at which packets that wait may pass, in order: those that come between two wait for
     the second, as behind a link that aggregates packets (Wi-Fi, DOCSIS, LTE).
+
+    Where a change has them, slots every 0 ns are none.
     """
 
     bytes: NotRequired[int]
@@ -601,6 +594,17 @@ class Traffic(TrafficFrom):
     """The source whose random numbers it draws, and so its arrivals and sizes."""
 
 
+class When(WhenIs):
+    """A column of the inner state of a flow's variant becomes a value."""
+
+    column: str
+    """The column of the state of its variant."""
+    flow: str
+    """The flow."""
+    nth: NotRequired[int]
+    """The n-th time that it becomes this value counts."""
+
+
 class ScheduledApplication(TypedDict):
     """Writes as much as there is room for, pauses, or keeps to a rate, as a schedule says."""
 
@@ -617,6 +621,23 @@ Application: TypeAlias = (
     | ScheduledApplication
 )
 """What writes to a flow, if it is not bulk."""
+
+
+class Change(TypedDict):
+    """A change of a link at an instant."""
+
+    at: Time
+    """When: since the beginning of the run, or, of a change that waits for a state, since that."""
+    delay: NotRequired[Time]
+    """New one-way delay."""
+    jitter: NotRequired[Time]
+    """New largest extra delay of the jitter, or its new average."""
+    loss: NotRequired[float]
+    """New probability of independent loss in front of the queue, instead of those before."""
+    rate: NotRequired[Rate]
+    """New rate."""
+    slots: NotRequired[Slots]
+    """New slots instead of those before."""
 
 
 class Flow(FlowFrom):
@@ -713,6 +734,15 @@ class Loss(TypedDict):
     """Which packets."""
 
 
+class Triggered(TypedDict):
+    """A change of a link that waits for the state of a flow's variant."""
+
+    change: Change
+    """What becomes of the link then."""
+    when: When
+    """What it waits for."""
+
+
 class Link(TypedDict):
     """
     A link. Rate, delay and queue hold both ways; the impairments act on the direction that
@@ -745,11 +775,13 @@ class Link(TypedDict):
     reverse: NotRequired[Link]
     """The way back, where it is not the mirror image (`Link.way_back`)."""
     schedule: NotRequired[list[Change]]
-    """Changes of rate, delay, loss or jitter during the run, in the order of time."""
+    """Changes during the run, in the order of time."""
     slots: NotRequired[Slots]
     """Packets that wait for slots behind the wire."""
     trace: NotRequired[str]
     """When the link sends, instead of at its rate."""
+    triggered: NotRequired[list[Triggered]]
+    """Changes that wait for the state of a flow's variant, in the order of the study file."""
 
 
 class GraphLink(GraphLinkFrom):

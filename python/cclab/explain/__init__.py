@@ -338,10 +338,15 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
 
 
 def _of_courses(network: Network, links: list[limits.RatedLink]) -> list[str]:
-    """Links of which more than the rate changes in the course of a run."""
+    """Links of which more than the rate changes in the course of a run, or at no known instant."""
     notes = []
     for name in dict.fromkeys(link.name for link in links):
         written = limits.link_called(network, name)
+        if written is not None and "triggered" in written:
+            notes.append(
+                f"{name} changes as a flow's variant comes into a state, at an instant that is not "
+                "known before: all is told as it is without these changes"
+            )
         changes = [] if written is None else written.get("schedule", [])
         keys = [key for key in ("delay", "loss") if any(key in change for change in changes)]
         if keys:

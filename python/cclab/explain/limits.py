@@ -232,6 +232,13 @@ def _mirrored(link: Link) -> Link:
         change.pop("loss", None)
     if changes := [change for change in changes if len(change) > 1]:
         back["schedule"] = changes
+    triggered = [
+        waiting
+        for waiting in link.get("triggered", [])
+        if {"rate", "delay"} & waiting["change"].keys()
+    ]
+    if triggered:
+        back["triggered"] = triggered
     return back
 
 

@@ -138,7 +138,8 @@ def _on_the_wire_back(run: Run, capture: Captured) -> float:
     At most as many of the shortest as the wire holds, and as many as the flows had reason to send.
     """
     bottleneck = run.scenario["network"]["bottleneck"]
-    changes = bottleneck.get("schedule", [])
+    triggered = [waiting["change"] for waiting in bottleneck.get("triggered", [])]
+    changes = [*bottleneck.get("schedule", []), *triggered]
     delays = [bottleneck["delay"], *(c["delay"] for c in changes if "delay" in c)]
     rates = [run.links[1]["rate_bps"] or 0, *(c["rate"] for c in changes if "rate" in c)]
     holds: float = max(delays) / NANOSECONDS * max(rates) / (8 * _LEAST_HEADERS) + 1

@@ -56,6 +56,19 @@ pub(super) fn not_repeatable(evidence: &Evidence<'_>) -> Option<(String, String)
     ))
 }
 
+pub(super) fn trigger_never_met(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let never = joined(evidence.input.never_met.iter().cloned())?;
+    Some((
+        format!(
+            "changes of links wait for what did not come about, and the network stayed as it was: \
+             {never}"
+        ),
+        "look with events = [\"state\"] at the states that the variant comes to, and correct the `when`, \
+         or give the run a longer `duration`"
+            .to_owned(),
+    ))
+}
+
 pub(super) fn cross_traffic_without_rtt(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flow = evidence.metrics.flows.first()?;
     foreseen::without_rtt(&evidence.input.nearby, &flow.name)

@@ -145,6 +145,7 @@ const WARMUP: MeasureInput = MeasureInput {
     programs: Vec::new(),
     nearby: Vec::new(),
     slower_slots: Vec::new(),
+    never_met: Vec::new(),
     kernels: Vec::new(),
     variant_files: Vec::new(),
     groups: Vec::new(),

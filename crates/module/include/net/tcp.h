@@ -187,4 +187,40 @@ static inline void tcp_plb_update_state_upon_rto(struct sock *sk, struct tcp_plb
 #define tcp_call_bpf_2arg(sk, op, a, b) (-1)
 #define tcp_call_bpf_3arg(sk, op, a, b, c) (-1)
 
+/* The inner state that a module tells traces: columns of its own struct, which `inet_csk_ca` gives it.
+ * A kernel has none of this: a file that is for both asks #ifdef CCLAB_TRACED before.
+ */
+struct cclab_column {
+	const char *name;
+	const char *meaning;
+	const char *const *words;
+	u32 kind;
+	u32 offset;
+	u32 size;
+	u32 is_signed;
+};
+
+#define cclab_field(field_) (((cclab_state *)0)->field_)
+#define cclab_odd_size(field_)                                                 \
+	(sizeof(cclab_field(field_)) != 1 && sizeof(cclab_field(field_)) != 2 && \
+	 sizeof(cclab_field(field_)) != 4 && sizeof(cclab_field(field_)) != 8)
+#define cclab_column(kind_, name_, field_, meaning_, words_)                   \
+	{ name_, meaning_, words_, kind_, __builtin_offsetof(cclab_state, field_), \
+	  sizeof(cclab_field(field_)) + BUILD_BUG_ON_ZERO(cclab_odd_size(field_)), \
+	  (__typeof__(cclab_field(field_)))-1 < (__typeof__(cclab_field(field_)))1 }
+
+#define CCLAB_NUMBER(name, field, meaning) cclab_column(0, name, field, meaning, NULL)
+#define CCLAB_COUNT(name, field, meaning) cclab_column(1, name, field, meaning, NULL)
+#define CCLAB_FLAG(name, field, meaning) cclab_column(2, name, field, meaning, NULL)
+/* A field whose numbers are places in a list of words, from 0. */
+#define CCLAB_WORD(name, field, meaning, ...)                                  \
+	cclab_column(3, name, field, meaning, ((const char *const[]){ __VA_ARGS__, NULL }))
+
+#define CCLAB_TRACED(state_, ...)                                              \
+	typedef state_ cclab_state;                                            \
+	_Static_assert(sizeof(cclab_state) <= sizeof(struct cclab_private),    \
+		       "a module has so many bytes for a flow");               \
+	extern const struct cclab_column cclab_columns[];                      \
+	const struct cclab_column cclab_columns[] = { __VA_ARGS__, { 0 } }
+
 #endif

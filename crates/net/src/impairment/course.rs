@@ -2,7 +2,7 @@
 //! order that a delay which shrinks must not change.
 
 use cclab_packet::Packet;
-use cclab_spec::Reorder;
+use cclab_spec::{Change, Reorder};
 use cclab_units::{Stream, Time};
 
 use super::jitter::ExtraDelay;
@@ -34,6 +34,16 @@ impl Course {
         self.slots = Some(slots);
     }
 
+    /// Adds a change of what it has.
+    pub fn change(&mut self, change: &Change) {
+        if let (Some(jitter), Some(size)) = (&mut self.jitter, change.jitter) {
+            jitter.change(change.at, size);
+        }
+        if let (Some(slots), Some(new)) = (&mut self.slots, change.slots) {
+            slots.change(change.at, new);
+        }
+    }
+
     /// Holds packets back.
     pub fn reorder(&mut self, reorder: Reorder, dice: Stream) {
         self.reorder = Some((reorder, dice));
@@ -60,7 +70,7 @@ impl Course {
             arrives = self.last;
         }
         if let Some(slots) = &mut self.slots {
-            arrives = slots.departure(arrives, packet.wire_len.into());
+            arrives = slots.departure(departs, arrives, packet.wire_len.into());
         }
         if let Some((reorder, dice)) = &mut self.reorder
             && dice.chance(reorder.probability)
@@ -127,7 +137,7 @@ mod tests {
             packets: NonZero::new(3),
             bytes: None,
         };
-        let new_slots = || Slots::new(spec, Stream::new(3, "slots"));
+        let new_slots = || Slots::new(Some(spec), Vec::new(), Stream::new(3, "slots"));
         let delay = Time::from_millis(50);
         let mut plain = jittery(wifi);
         let mut alone = new_slots();
@@ -141,7 +151,7 @@ mod tests {
         let mut held = 0;
         for i in 1..=10_000 {
             let expected = Time::from_micros(700) * i;
-            let slot = alone.departure(arrival(&mut plain, expected), 0);
+            let slot = alone.departure(BEGIN, arrival(&mut plain, expected), 0);
             let arrives = arrival(&mut all, expected);
             assert!(arrives == slot || arrives == slot + delay);
             held += u32::from(arrives != slot);

@@ -45,6 +45,15 @@ impl Gate {
         self.losses.push(loss);
     }
 
+    /// The independent losses of its link become `probability` at `at`.
+    pub fn change_loss(&mut self, at: Time, probability: f64) {
+        for loss in &mut self.losses {
+            if let Loss::Random(loss) = loss {
+                loss.change(at, probability);
+            }
+        }
+    }
+
     /// Lets packets pass twice.
     pub fn duplicate(&mut self, chance: Chance) {
         self.duplication = Some(chance);

@@ -11,7 +11,7 @@ use super::gate::{Gate, Loss};
 use super::jitter::ExtraDelay;
 use super::listed::Listed;
 use super::opportunities::Opportunities;
-use super::random::RandomLoss;
+use super::random::{OnChange, RandomLoss};
 use super::remark::Remark;
 use super::schedule::Schedule;
 use super::slots::Slots;
@@ -63,8 +63,9 @@ impl Installer<'_> {
             let chance = Chance::new(probability, stream("corrupt"));
             link.fit().entry.get_or_insert_default().corrupt(chance);
         }
-        let moves = spec.schedule.iter().any(|change| change.delay.is_some());
-        if spec.jitter.is_some() || spec.slots.is_some() || spec.reorder.is_some() || moves {
+        let moves = spec.changes().any(|change| change.delay.is_some());
+        let slotted = spec.slots.is_some() || spec.changes().any(|change| change.slots.is_some());
+        if spec.jitter.is_some() || slotted || spec.reorder.is_some() || moves {
             let mut course = Course::in_order();
             if let Some(jitter) = spec.jitter {
                 let sizes = spec.schedule.iter();
@@ -72,18 +73,21 @@ impl Installer<'_> {
                 let dice = stream("jitter");
                 course.jitter(ExtraDelay::new(jitter, sizes.collect(), dice));
             }
-            if let Some(slots) = spec.slots {
-                course.slots(Slots::new(slots, stream("slots")));
+            if slotted {
+                let steps = spec.schedule.iter();
+                let steps = steps.filter_map(|change| Some((change.at, change.slots?)));
+                course.slots(Slots::new(spec.slots, steps.collect(), stream("slots")));
             }
             if let Some(reorder) = spec.reorder {
                 course.reorder(reorder, stream("reorder"));
             }
             link.fit().course = Some(Box::new(course));
         }
-        if moves || spec.schedule.iter().any(|change| change.rate.is_some()) {
+        // What is yet to become known must find nothing foreseen.
+        let waits = !spec.triggered.is_empty();
+        if waits || moves || spec.schedule.iter().any(|change| change.rate.is_some()) {
             let extra = link.delay() - spec.delay;
-            let schedule = Schedule::new(spec.rate, &spec.schedule, extra);
-            link.follow(schedule);
+            link.follow(Schedule::new(spec, extra));
         }
         if let Some(trace) = &spec.trace {
             link.send_at(Opportunities::new(trace.clone(), framing));
@@ -135,6 +139,11 @@ fn losses(
             .collect(),
         Place::Sender | Place::Receiver => Vec::new(),
     };
+    let may_change = place == Place::Router && spec.changes().any(|change| change.loss.is_some());
+    let on_change = match place {
+        Place::Router => OnChange::Ends,
+        Place::Sender | Place::Receiver => OnChange::Stays,
+    };
     for (i, loss) in spec.loss.iter().enumerate() {
         if loss.at != place {
             continue;
@@ -143,11 +152,9 @@ fn losses(
             LossModel::Random(probability) => {
                 // What is scheduled takes the place of all independent losses.
                 let end = changes.first().map(|&(at, _)| (at, 0.0));
-                Loss::Random(RandomLoss::new(
-                    *probability,
-                    end.into_iter().collect(),
-                    dice("loss", i),
-                ))
+                let end = end.into_iter().collect();
+                let loss = RandomLoss::new(*probability, end, dice("loss", i));
+                Loss::Random(loss.on_change(on_change))
             }
             LossModel::GilbertElliott(model) => Loss::Bursts(Bursts::new(*model, dice("loss", i))),
             LossModel::Packets(list) => {
@@ -158,8 +165,9 @@ fn losses(
         };
         gate.get_or_insert_default().add_loss(loss);
     }
-    if !changes.is_empty() {
+    if may_change {
         let scheduled = RandomLoss::new(0.0, changes, dice("loss", spec.loss.len()));
+        let scheduled = scheduled.on_change(OnChange::Follows);
         gate.get_or_insert_default()
             .add_loss(Loss::Random(scheduled));
     }

@@ -32,6 +32,11 @@ impl ExtraDelay {
         self.jitter.reorders()
     }
 
+    /// Its size becomes `size` at `at`.
+    pub fn change(&mut self, at: Time, size: Time) {
+        self.steps.insert(at, size);
+    }
+
     /// That of the next packet, whose transmission begins at `departs`.
     pub fn next(&mut self, departs: Time) -> Time {
         while let Some(size) = self.steps.next_until(departs) {

@@ -4,7 +4,7 @@
 //!
 //! A [`Gate`] stands in front of a link's queue or at its far end and loses, copies, corrupts
 //! or re-marks packets; a [`Course`] is what a wire adds to their delay; a [`Schedule`] changes rate and
-//! delay; [`Opportunities`] let a link send when a trace says. Most links have none of these,
+//! delay, by instants that are known before or become known as the run goes; [`Opportunities`] let a link send when a trace says. Most links have none of these,
 //! and pay nothing for them.
 
 mod bursts;

@@ -4,12 +4,25 @@ use cclab_units::{Stream, Time};
 
 use super::schedule::Steps;
 
+/// What a change of a link's loss makes of one of its losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnChange {
+    /// Nothing: it is at another place.
+    #[default]
+    Stays,
+    /// Its end.
+    Ends,
+    /// It has the new probability.
+    Follows,
+}
+
 /// Loses each packet with the probability in force.
 #[derive(Debug)]
 pub struct RandomLoss {
     probability: f64,
     steps: Steps<f64>,
     dice: Stream,
+    on_change: OnChange,
 }
 
 impl RandomLoss {
@@ -19,6 +32,21 @@ impl RandomLoss {
             probability,
             steps: Steps::new(steps),
             dice,
+            on_change: OnChange::default(),
+        }
+    }
+
+    /// It, of which a change of its link's loss makes `on_change`.
+    pub fn on_change(self, on_change: OnChange) -> RandomLoss {
+        RandomLoss { on_change, ..self }
+    }
+
+    /// The loss of its link becomes `probability` at `at`.
+    pub fn change(&mut self, at: Time, probability: f64) {
+        match self.on_change {
+            OnChange::Stays => {}
+            OnChange::Ends => self.steps.insert(at, 0.0),
+            OnChange::Follows => self.steps.insert(at, probability),
         }
     }
 
@@ -42,5 +70,26 @@ mod tests {
         let mut loss = RandomLoss::new(0.0, steps, Stream::new(1, "loss"));
         let lost = [at(4), at(5), at(6), at(7)].map(|now| loss.loses(now));
         assert_eq!(lost, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_change_ends_what_was_before_and_leaves_what_is_elsewhere() {
+        let at = Time::from_secs;
+        for (on_change, after) in [
+            (OnChange::Stays, true),
+            (OnChange::Ends, false),
+            (OnChange::Follows, true),
+        ] {
+            let first = if on_change == OnChange::Follows {
+                0.0
+            } else {
+                1.0
+            };
+            let loss = RandomLoss::new(first, Vec::new(), Stream::new(1, "loss"));
+            let mut loss = loss.on_change(on_change);
+            loss.change(at(5), 1.0);
+            let lost = [at(4), at(5)].map(|now| loss.loses(now));
+            assert_eq!(lost, [first == 1.0, after], "{on_change:?}");
+        }
     }
 }

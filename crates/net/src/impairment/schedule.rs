@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cclab_spec::{Change, Rates};
+use cclab_spec::{Change, Link, Rates};
 use cclab_units::{Rate, Time};
 
 /// Values that come into force one after the other.
@@ -13,6 +13,12 @@ impl<T> Steps<T> {
     /// Steps in the order of time.
     pub fn new(steps: Vec<(Time, T)>) -> Steps<T> {
         Steps(steps.into())
+    }
+
+    /// Adds a value that comes into force at `at`, behind those of the same instant.
+    pub fn insert(&mut self, at: Time, value: T) {
+        let place = self.0.partition_point(|&(earlier, _)| earlier <= at);
+        self.0.insert(place, (at, value));
     }
 
     /// The next value that is in force by `now` and was not yet taken.
@@ -35,15 +41,23 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a link of `rate`, whose delay is longer by `extra_delay` than what
-    /// `changes` say.
-    pub fn new(rate: Option<Rate>, changes: &[Change], extra_delay: Time) -> Schedule {
-        let steps = changes.iter().map(|change| (change.at, *change)).collect();
+    /// The schedule of `link`, whose delay is longer by `extra_delay` than what its changes say.
+    pub fn new(link: &Link, extra_delay: Time) -> Schedule {
+        let changes = link.schedule.iter();
+        let steps = changes.map(|change| (change.at, *change)).collect();
         Schedule {
             steps: Steps::new(steps),
             extra_delay,
-            rates: Rates::new(rate, changes),
+            rates: Rates::of(link),
         }
+    }
+
+    /// Adds a change.
+    pub fn insert(&mut self, change: Change) {
+        if let Some(rate) = change.rate {
+            self.rates.insert(change.at, rate);
+        }
+        self.steps.insert(change.at, change);
     }
 
     /// The next change that is in force by `now`: the new rate and the new delay.
@@ -68,9 +82,21 @@ mod tests {
             at: Time::from_secs(at),
             rate: mbit.and_then(|mbit| Rate::from_bps(mbit * 1_000_000)),
             delay: delay_ms.map(Time::from_millis),
-            loss: None,
-            jitter: None,
+            ..Change::default()
         }
+    }
+
+    fn scheduled(rate: Option<Rate>, changes: &[Change], extra_delay: Time) -> Schedule {
+        let queue = cclab_spec::Queue {
+            kind: "droptail".to_owned(),
+            limit: cclab_spec::Limit::Packets(1),
+            params: std::collections::BTreeMap::new(),
+        };
+        let link = Link {
+            schedule: changes.to_vec(),
+            ..Link::new(rate, Time::ZERO, queue)
+        };
+        Schedule::new(&link, extra_delay)
     }
 
     #[test]
@@ -80,7 +106,7 @@ mod tests {
             change(3, None, Some(5)),
             change(4, Some(16), None),
         ];
-        let schedule = Schedule::new(Rate::from_bps(8_000_000), &changes, Time::ZERO);
+        let schedule = scheduled(Rate::from_bps(8_000_000), &changes, Time::ZERO);
         // 1 MB/s for 2 s, 10 MB/s for 2 s, then 2 MB/s.
         let capacity = [1, 2, 3, 4, 6].map(|s| schedule.capacity(Time::from_secs(s)));
         assert_eq!(capacity, [1, 2, 12, 22, 26].map(|mb| Some(mb * 1_000_000)));
@@ -89,7 +115,7 @@ mod tests {
     #[test]
     fn changes_come_one_by_one_with_the_links_own_delay() {
         let changes = [change(1, Some(80), None), change(1, None, Some(5))];
-        let mut schedule = Schedule::new(None, &changes, Time::from_millis(2));
+        let mut schedule = scheduled(None, &changes, Time::from_millis(2));
         assert_eq!(schedule.next_until(Time::from_millis(999)), None);
         let now = Time::from_secs(1);
         assert_eq!(
@@ -101,5 +127,24 @@ mod tests {
             Some((None, Some(Time::from_millis(7))))
         );
         assert_eq!(schedule.next_until(Time::from_secs(9)), None);
+    }
+
+    #[test]
+    fn a_change_that_is_added_comes_in_its_turn_and_counts_for_the_capacity() {
+        let changes = [change(1, Some(80), None), change(4, Some(8), None)];
+        let mut schedule = scheduled(Rate::from_bps(8_000_000), &changes, Time::ZERO);
+        assert_eq!(
+            schedule.next_until(Time::from_secs(2)).and_then(|c| c.0),
+            Rate::from_bps(80_000_000)
+        );
+        schedule.insert(change(3, Some(16), None));
+        let rates: Vec<_> =
+            std::iter::from_fn(|| schedule.next_until(Time::from_secs(9))).collect();
+        assert_eq!(
+            rates,
+            [16, 8].map(|mbit| (Rate::from_bps(mbit * 1_000_000), None))
+        );
+        // 1 MB/s for 1 s, 10 MB/s for 2 s, 2 MB/s for 1 s, then 1 MB/s.
+        assert_eq!(schedule.capacity(Time::from_secs(5)), Some(24_000_000));
     }
 }

@@ -7,17 +7,26 @@
 //! from there. A slot takes all packets that are there when it opens, up to so many, or until so many
 //! bytes have passed: the packet that comes to the limit or beyond still does. All leave at its
 //! instant. Beyond netem, the first packet waits for a slot too if it comes at the very beginning.
+//!
+//! Slots may change, begin and end: those in force as a packet's transmission begins are its slots. What
+//! waits for a slot of before keeps it, and nothing overtakes it.
 
 use std::num::NonZero;
 
 use cclab_spec::Slots as Spec;
 use cclab_units::{Stream, Time};
 
+use super::schedule::Steps;
+
 /// The next slot, and its dice.
 #[derive(Debug)]
 pub struct Slots {
-    spec: Spec,
+    /// `None`: packets wait for none.
+    spec: Option<Spec>,
+    steps: Steps<Spec>,
     dice: Stream,
+    /// When the last packet passed, or will.
+    passed: Time,
     /// When it opens, or has opened; `None`: no packet has come.
     opens: Option<Time>,
     /// Packets that may still pass in it.
@@ -27,40 +36,62 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Slots of which none has opened.
-    pub fn new(spec: Spec, dice: Stream) -> Slots {
+    /// Slots of which none has opened, until `steps` change them.
+    pub fn new(spec: Option<Spec>, steps: Vec<(Time, Spec)>, dice: Stream) -> Slots {
         Slots {
             spec,
+            steps: Steps::new(steps),
             dice,
+            passed: Time::ZERO,
             opens: None,
             packets_left: 0,
             bytes_left: 0,
         }
     }
 
-    /// When a packet of `bytes` bytes passes that comes at `arrives`, behind all before it.
-    pub fn departure(&mut self, arrives: Time, bytes: u64) -> Time {
+    /// They become `spec` at `at`.
+    pub fn change(&mut self, at: Time, spec: Spec) {
+        self.steps.insert(at, spec);
+    }
+
+    /// When a packet of `bytes` bytes passes, whose transmission begins at `begins`, and that comes at
+    /// `arrives`, behind all before it.
+    pub fn departure(&mut self, begins: Time, arrives: Time, bytes: u64) -> Time {
+        while let Some(spec) = self.steps.next_until(begins) {
+            self.spec = Some(spec).filter(|spec| !spec.is_none());
+            self.opens = None;
+        }
+        let arrives = arrives.max(self.passed);
+        self.passed = match self.spec {
+            None => arrives,
+            Some(spec) => self.slot(spec, arrives, bytes),
+        };
+        self.passed
+    }
+
+    /// The slot that a packet passes in.
+    fn slot(&mut self, spec: Spec, arrives: Time, bytes: u64) -> Time {
         let departs = match self.opens {
             Some(opens) if opens >= arrives => opens,
-            _ => self.open_after(arrives),
+            _ => self.open_after(spec, arrives),
         };
         self.packets_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         if self.packets_left == 0 || self.bytes_left == 0 {
-            self.open_after(departs);
+            self.open_after(spec, departs);
         }
         departs
     }
 
     /// Draws the next slot, counted from `from`; returns when it opens.
-    fn open_after(&mut self, from: Time) -> Time {
-        let [shortest, longest] = self.spec.every;
+    fn open_after(&mut self, spec: Spec, from: Time) -> Time {
+        let [shortest, longest] = spec.every;
         let range = (longest - shortest).as_nanos();
         let beyond = (range as f64 * self.dice.uniform()) as u64;
         let opens = from + shortest + Time::from_nanos(beyond);
         self.opens = Some(opens);
-        self.packets_left = self.spec.packets.map_or(u64::MAX, NonZero::get);
-        self.bytes_left = self.spec.bytes.map_or(u64::MAX, NonZero::get);
+        self.packets_left = spec.packets.map_or(u64::MAX, NonZero::get);
+        self.bytes_left = spec.bytes.map_or(u64::MAX, NonZero::get);
         opens
     }
 }
@@ -81,9 +112,10 @@ mod tests {
 
     /// When packets pass that come at the given milliseconds with the given bytes.
     fn passes(spec: Spec, packets: &[(u64, u64)]) -> Vec<u64> {
-        let mut slots = Slots::new(spec, Stream::new(1, "slots"));
+        let mut slots = Slots::new(Some(spec), Vec::new(), Stream::new(1, "slots"));
         let departures = packets.iter().map(|&(ms, bytes)| {
-            let departs = slots.departure(Time::from_millis(ms), bytes);
+            let arrives = Time::from_millis(ms);
+            let departs = slots.departure(arrives, arrives, bytes);
             departs.as_nanos() / 1_000_000
         });
         departures.collect()
@@ -132,6 +164,23 @@ mod tests {
         let packets = [(0, 1), (5, 1), (6, 1), (9, 1), (10, 1), (100, 1)];
         let unlimited = spec(every, None, None);
         assert_eq!(passes(unlimited, &packets), [4, 9, 9, 9, 14, 104]);
+    }
+
+    /// By hand: none until 10 ms, then one every 20 ms, then one every 4 ms from 40 ms on, and none from
+    /// 45 ms on. What was transmitted before a change keeps its slot, and holds up what comes behind it.
+    #[test]
+    fn slots_begin_change_and_end_with_the_transmissions_from_their_instants_on() {
+        let ms = Time::from_millis;
+        let every = |time| spec([ms(time); 2], None, None);
+        let steps = vec![(ms(10), every(20)), (ms(40), every(4))];
+        let mut slots = Slots::new(None, steps, Stream::new(1, "slots"));
+        slots.change(ms(45), every(0));
+        // Transmission begins, and ends at the far end 2 ms later.
+        let begins = [1, 8, 10, 15, 29, 39, 40, 44, 45, 46, 60];
+        let passes = begins.map(|at| slots.departure(ms(at), ms(at + 2), 100));
+        let expected = [3, 10, 32, 32, 32, 61, 65, 65, 65, 65, 65];
+        assert_eq!(passes, expected.map(ms));
+        assert_eq!(slots.departure(ms(70), ms(72), 100), ms(72));
     }
 
     /// netem as a queue whose packets are taken by its timer, event by event.
@@ -196,7 +245,7 @@ mod tests {
             let bytes = [None, Some(between(1, 30_000))][between(0, 1) as usize];
             let spec = spec([shortest, longest], packets, bytes);
             let seed = Stream::new(case, "slots");
-            let mut slots = Slots::new(spec, Stream::new(case, "slots"));
+            let mut slots = Slots::new(Some(spec), Vec::new(), Stream::new(case, "slots"));
             let mut netem = Netem {
                 spec,
                 dice: seed,
@@ -214,7 +263,7 @@ mod tests {
                 netem.run(now, &mut left);
                 netem.queue.push_back((now, bytes as i64));
                 left.extend(std::iter::from_fn(|| netem.dequeue(now)));
-                foreseen.push(slots.departure(now, bytes));
+                foreseen.push(slots.departure(now, now, bytes));
             }
             netem.run(Time::NEVER, &mut left);
             assert_eq!(foreseen, left, "case {case}: {spec:?}");

@@ -112,7 +112,7 @@ fn capture_points(scenario: &Scenario) -> Vec<String> {
 /// Whether a link keeps its rate throughout, and so carries no more than that.
 fn constant_rate(scenario: &Scenario, link: &LinkSummary) -> bool {
     let network = &scenario.network;
-    let changes = |link: &Link| !link.schedule.is_empty() || link.trace.is_some();
+    let changes = |link: &Link| link.changes().next().is_some() || link.trace.is_some();
     if let Some(graph) = &network.graph {
         // Each has changes of its own: only where none has is every rate constant.
         return !graph.links.iter().any(|edge| changes(&edge.link));

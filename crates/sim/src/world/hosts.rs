@@ -45,6 +45,9 @@ impl<'a, P: Probe> World<'a, P> {
             SENDER => self.pump_flow::<SENDER>(index),
             _ => self.pump_flow::<RECEIVER>(index),
         }
+        if side == SENDER && !syn && self.triggers.wait() {
+            self.trigger(index);
+        }
         if P::ON && side == SENDER && !syn {
             if self.probe.wants_acks(self.net.now()) {
                 self.trace_ack(index);
@@ -88,8 +91,21 @@ impl<'a, P: Probe> World<'a, P> {
         self.hosts.flows[index].act(now, now);
         self.pump_flow::<SENDER>(index);
         self.pump_flow::<RECEIVER>(index);
+        if self.triggers.wait() {
+            self.trigger(index);
+        }
         if P::ON {
             self.trace_state(index);
+        }
+    }
+
+    /// Lets links change that wait for what the variant of a flow has come to, which it tells traces at
+    /// the same instants.
+    #[cold]
+    fn trigger(&mut self, index: usize) {
+        let now = self.net.now();
+        for when in self.triggers.look(index, &self.hosts.flows[index], now) {
+            self.net.come_about(when);
         }
     }
 

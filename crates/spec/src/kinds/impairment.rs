@@ -165,7 +165,7 @@ pub const IMPAIRMENTS: &[Kind] = &[
     },
     Kind {
         name: "schedule",
-        summary: "changes of rate, delay, loss or jitter during the run",
+        summary: "changes of rate, delay, loss, jitter or slots during the run",
         keys: &[
             key("at", "when", None),
             key("rate", "the new rate", None),
@@ -176,8 +176,28 @@ pub const IMPAIRMENTS: &[Kind] = &[
                 "the new largest extra delay, or the new average, of the link's jitter",
                 None,
             ),
+            key(
+                "slots",
+                "the new slots; none if they open every \"0s\"",
+                None,
+            ),
         ],
         example: Example::Link("schedule = { at = \"5s\", rate = \"5Mbit\" }"),
+    },
+    Kind {
+        name: "schedule.when",
+        summary: "the same changes as a flow's variant comes into a state, on the simulator",
+        keys: &[
+            key(
+                "when",
+                "the state: the `column` of the variant of a `flow` becomes what it `is`, the `nth` time",
+                None,
+            ),
+            key("after", "how long after it", Some("\"0s\"")),
+        ],
+        example: Example::Link(
+            "schedule = { when = { flow = \"flow1\", column = \"phase\", is = \"cubic\" }, rate = \"5Mbit\" }",
+        ),
     },
     Kind {
         name: "trace",

@@ -107,4 +107,9 @@ fn every_impairment_and_each_of_its_keys_is_listed() {
     assert_eq!(listed("slots"), set(keys_of::<written::Slots>()));
     assert_eq!(listed("reorder"), set(keys_of::<written::Reorder>()));
     assert_eq!(listed("schedule"), set(keys_of::<written::Change>()));
+    let when = IMPAIRMENTS.iter().find(|kind| kind.name == "schedule.when");
+    let told = when.map_or("", |kind| kind.keys[0].meaning);
+    for key in keys_of::<written::When>() {
+        assert!(told.contains(&format!("`{key}`")), "{key}");
+    }
 }

@@ -9,11 +9,10 @@ use super::jitter::{jitter, slots};
 use super::network::{ENDLESS_QUEUE, PathFacts, queue};
 use super::positive_time;
 use super::remark::remark;
+use crate::change::{mirrored, mirrored_triggered};
 use crate::de::At;
 use crate::error::{Position, Problem, missing};
-use crate::link::{
-    Change, GilbertElliott, Link, ListedPackets, Loss, LossModel, Outage, Place, Reorder, mirrored,
-};
+use crate::link::{GilbertElliott, Link, ListedPackets, Loss, LossModel, Outage, Place, Reorder};
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::opportunities::Opportunities;
 use crate::path::default_name;
@@ -89,7 +88,9 @@ impl Links<'_, '_> {
         };
         self.impair(&mut link, &written.impairments(), at)?;
         if written.schedule.0.is_empty() {
-            link.schedule = mirrored(&forward.schedule, !own_rate, written.delay.is_none());
+            let (rate, delay) = (!own_rate, written.delay.is_none());
+            link.schedule = mirrored(&forward.schedule, rate, delay);
+            link.triggered = mirrored_triggered(&forward.triggered, rate, delay);
         }
         Ok(link)
     }
@@ -165,14 +166,12 @@ impl Links<'_, '_> {
         }
         link.jitter = written.jitter.map(jitter).transpose()?;
         for change in written.schedule {
-            self.path
-                .begins("this change", change.at.value.0)
-                .map_err(|problem| problem.or_at(change.at.at))?;
-            link.schedule.push(self::change(change, link)?);
+            self.change(change, link)
+                .map_err(|problem| problem.or_at(at))?;
         }
         link.schedule.sort_by_key(|change| change.at);
         let some = |share: Option<Share>| share.map(|share| share.0).filter(|&share| share > 0.0);
-        let begins_later = link.schedule.iter().any(|change| change.jitter.is_some());
+        let begins_later = link.changes().any(|change| change.jitter.is_some());
         link.jitter = link
             .jitter
             .filter(|jitter| begins_later || jitter.size() > Time::ZERO);
@@ -243,18 +242,27 @@ impl Links<'_, '_> {
             );
             return Err(problem.or_at(written.at));
         }
-        if let Some(At { at, value }) = &loss.flow {
-            if self.is_absent(value) {
-                return Ok(None);
-            }
-            let mut names = self.flows.iter().map(|flow| flow.name.as_str());
-            if !names.any(|name| name == value) {
-                let names = self.flows.iter().map(|flow| flow.name.as_str());
-                return Err(crate::error::unknown("flow", value, names).or_at(*at));
-            }
+        if let Some(flow) = &loss.flow
+            && !self.has_flow(flow)?
+        {
+            return Ok(None);
         }
         let flow = loss.flow.as_ref().map(|flow| flow.value.clone());
         Ok(Some(ListedPackets { packets, flow }))
+    }
+
+    /// Whether this sweep point has the flow `name`: it may count one zero times.
+    pub(super) fn has_flow(&self, name: &At<String>) -> Result<bool, Problem> {
+        let At { at, value } = name;
+        if self.is_absent(value) {
+            return Ok(false);
+        }
+        let mut names = self.flows.iter().map(|flow| flow.name.as_str());
+        if !names.any(|name| name == value) {
+            let names = self.flows.iter().map(|flow| flow.name.as_str());
+            return Err(crate::error::unknown("flow", value, names).or_at(*at));
+        }
+        Ok(true)
     }
 
     /// Whether `name` is a flow that this sweep point counts zero times.
@@ -289,49 +297,6 @@ fn rate_of(written: Option<RateText>, trace: Option<&Opportunities>) -> Option<R
     written
         .map(|rate| rate.0)
         .or_else(|| trace.map(Opportunities::mean_rate))
-}
-
-fn change(written: &written::Change, link: &Link) -> Result<Change, Problem> {
-    let problem = |message: &str, help: &str| Problem::new(message, help).or_at(written.at.at);
-    let changes = written.rate.is_some() || written.delay.is_some();
-    if !changes && written.loss.is_none() && written.jitter.is_none() {
-        return Err(problem(
-            "this change changes nothing",
-            "give it a rate, a delay, a loss or a jitter",
-        ));
-    }
-    if written.jitter.is_some() && link.jitter.is_none() {
-        return Err(problem(
-            "this change sets the jitter of a link that has none",
-            "give the link a `jitter` to begin with, such as \"0s\"",
-        ));
-    }
-    let instant = written.at.value.0;
-    if link.schedule.iter().any(|earlier| earlier.at == instant) {
-        return Err(problem(
-            &format!("another change of this schedule is at {instant} too"),
-            "write one change with all that is new",
-        ));
-    }
-    if written.rate.is_some() && link.trace.is_some() {
-        return Err(problem(
-            "this change sets the rate of a link that follows a trace",
-            "leave out `trace`, or the change's `rate`",
-        ));
-    }
-    if written.rate.is_some() && link.rate.is_none() {
-        return Err(problem(
-            "this change sets the rate of a link that is infinitely fast",
-            "give the link a `rate` to begin with",
-        ));
-    }
-    Ok(Change {
-        at: written.at.value.0,
-        rate: written.rate.map(|rate| rate.0),
-        delay: written.delay.map(|delay| delay.0),
-        loss: written.loss.map(|loss| loss.0),
-        jitter: written.jitter.map(|jitter| jitter.0),
-    })
 }
 
 fn reorder(written: &written::Reorder) -> Result<Reorder, Problem> {

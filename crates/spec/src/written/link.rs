@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Queue;
+use crate::change::StateValue;
 use crate::de::At;
 use crate::link::{Codepoint, Place};
 use crate::text::{BriefOrFull, OneOrMany, RateText, Share, SizeText, TimeText};
@@ -37,7 +38,7 @@ macro_rules! link_table {
             /// Times during which every packet is lost.
             #[serde(default)]
             pub outage: OneOrMany<Outage>,
-            /// Changes of rate, delay, loss or jitter during the run.
+            /// Changes of rate, delay, loss, jitter or slots during the run.
             #[serde(default)]
             pub schedule: OneOrMany<Change>,
             /// A file of delivery opportunities in Mahimahi's format, which the link follows
@@ -285,21 +286,44 @@ pub(crate) struct Outage {
     pub at: Option<Place>,
 }
 
-/// A change of a link at an instant.
+/// A change of a link, at an instant or at a state of a flow's variant.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a table such as { at = \"10s\", rate = \"50Mbit\" }"
 )]
 pub(crate) struct Change {
-    /// When.
-    pub at: At<TimeText>,
+    /// When, since the beginning of the run; or give it a `when`.
+    pub at: Option<At<TimeText>>,
+    /// The state of a flow's variant that it waits for, on the simulator; or give it an `at`.
+    pub when: Option<At<When>>,
+    /// How long after that state. Default: "0s".
+    pub after: Option<At<TimeText>>,
     /// The new rate.
-    pub rate: Option<RateText>,
+    pub rate: Option<At<RateText>>,
     /// The new one-way delay.
-    pub delay: Option<TimeText>,
+    pub delay: Option<At<TimeText>>,
     /// The new probability of independent loss in front of the queue, instead of those before.
-    pub loss: Option<Share>,
+    pub loss: Option<At<Share>>,
     /// The new largest extra delay of the link's jitter, or its new average (wifi).
-    pub jitter: Option<TimeText>,
+    pub jitter: Option<At<TimeText>>,
+    /// The new slots, instead of those before; none if they open every "0s".
+    pub slots: Option<At<Slots>>,
+}
+
+/// A column of the inner state of a flow's variant becomes a value, which was another before.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { flow = \"x\", column = \"phase\", is = \"drain\" }"
+)]
+pub(crate) struct When {
+    /// The flow.
+    pub flow: At<String>,
+    /// The column (`cclab list variants --json`).
+    pub column: String,
+    /// The value: a word, true or false, or a number.
+    pub is: StateValue,
+    /// The n-th time that it becomes so counts. Default: 1.
+    pub nth: Option<At<u64>>,
 }

@@ -175,7 +175,7 @@ def _queue(
     """The largest backlog in each step, and as time at the link's rate if that is constant."""
     first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
     bottleneck = run.run.scenario["network"]["bottleneck"]
-    steady = rate > 0 and not bottleneck.get("schedule")
+    steady = rate > 0 and not bottleneck.get("schedule") and not bottleneck.get("triggered")
     rows = sampled["link"] == first
     seconds, backlog = sampled["time_ns"][rows] * 1e-9, sampled["backlog_bytes"][rows]
     steps = len(edges) - 1

@@ -48,7 +48,7 @@ def _ways(run: Measured) -> dict[str, list[str]]:
 def rate_bps(run: Measured, link: str) -> float | None:
     """The constant rate of a link, or of its shaper, in bit/s; None if it has none."""
     written = limits.link_called(run.run.scenario["network"], link)
-    if written is not None and ("schedule" in written or "trace" in written):
+    if written is not None and {"schedule", "triggered", "trace"} & written.keys():
         return None
     wire = run.table("links").filter(name=link)["rate_bps"].item()
     rate = wire if written is None else limits.shaped(written, wire)

@@ -22,6 +22,8 @@ const OF_TCP: [&str; 13] = [
     "remembered",
     "sysctl",
 ];
+/// Phases of the variant of a flow that names none.
+const PHASES: [&str; 3] = ["slow_start", "cubic", "reno_friendly"];
 /// Applications of flows over UDP, and over TCP.
 const OVER_UDP: [&str; 3] = ["constant-rate", "on-off", "video"];
 const OVER_TCP: [&str; 6] = [
@@ -72,6 +74,15 @@ impl Author<'_> {
                 let time = self.bytes.time();
                 table.entry(size).or_insert(time);
             }
+            "When" => {
+                let phase = *self.bytes.one_of(&PHASES);
+                let what = json!({ "flow": "f0", "column": "phase", "is": phase });
+                table.extend(what.as_object().cloned().unwrap_or_default());
+                if table.contains_key("nth") {
+                    let nth = self.bytes.whole(1, 3);
+                    table.insert("nth".into(), json!(nth));
+                }
+            }
             "Slots" => {
                 let shortest = self.bytes.whole(0, 10);
                 let longest = shortest + self.bytes.whole(0, 10);
@@ -86,13 +97,24 @@ impl Author<'_> {
                 };
                 for change in changes.into_iter().filter_map(Value::as_object_mut) {
                     change.remove("jitter");
-                    if change.len() < 2 {
+                    let waits = ["at", "when", "after"];
+                    if change.keys().all(|key| waits.contains(&key.as_str())) {
                         change.insert("delay".into(), json!("3ms"));
                     }
                 }
             }
-            "Change" if table.len() < 2 => {
-                table.insert("delay".into(), self.bytes.time());
+            "Change" => {
+                match table.contains_key("when") {
+                    true => table.remove("at"),
+                    false => table.remove("after"),
+                };
+                if !table.contains_key("when") && !table.contains_key("at") {
+                    table.insert("at".into(), self.bytes.time());
+                }
+                let waits = ["at", "when", "after"];
+                if table.keys().all(|key| waits.contains(&key.as_str())) {
+                    table.insert("delay".into(), self.bytes.time());
+                }
             }
             "Flow" => {
                 let over_udp = text(table, "transport").is_some_and(|name| name == "udp");
@@ -169,9 +191,11 @@ impl Author<'_> {
         if let Some(links) = network.get_mut("link").and_then(Value::as_array_mut) {
             self.join(links);
         }
-        study.insert("network".into(), network.into());
         let stack = text(study, "stack").unwrap_or_default();
         let of_linux = stack.is_empty() || stack.starts_with("linux");
+        let network = Value::Object(network);
+        let waits = network.to_string().contains("\"when\"");
+        study.insert("network".into(), network);
         for (kind, prefix) in [("flow", "f"), ("traffic", "t")] {
             let sources = study.get_mut(kind).and_then(Value::as_array_mut);
             for (index, source) in sources.into_iter().flatten().enumerate() {
@@ -182,6 +206,10 @@ impl Author<'_> {
                 let resumes = of_linux && resumes(source);
                 if source.contains_key("remembered") && !resumes && !self.bytes.chance(8) {
                     source.remove("remembered");
+                }
+                if waits && index == 0 && !self.bytes.chance(20) {
+                    source.remove("cc");
+                    source.remove("cc_params");
                 }
                 if !self.bytes.chance(2) {
                     self.place(source, index, parking_lot, graph);
