@@ -274,7 +274,11 @@ def test_nobody_is_compared_with_itself_alone(suite: Path, tmp_path: Path) -> No
         (('scenario   = "two"', 'scenario   = "tow"'), "22:1", "no scenario 'tow'"),
         (("margin     = 1.0\nslack      = 0.01\n", ""), "18:1", "a margin, a bound"),
         (('"two.toml"', '"tow.toml"'), "11:1", "no such file"),
-        (('id         = "rival"', 'id         = "loss"'), "34:1", "2 times a criterion called 'loss'"),
+        (
+            ('id         = "rival"', 'id         = "loss"'),
+            "34:1",
+            "2 times a criterion called 'loss'",
+        ),
         (('id         = "3"', 'id         = "loss"'), "49:1", "a criterion is called 'loss', too"),
         (("bottleneck_drop_rate", "bottleneck_drop_rate +"), "24:1", "in `bottleneck_drop_rate +`"),
         (("better     = ", "better       "), "22:12", "Expected '='"),
