@@ -68,7 +68,7 @@ def core(out: Path) -> Path:
     built = target / host[1] / "release" / "cclab-agent"
     subprocess.run(["install", "--strip", built, agent], check=True)
     with tempfile.TemporaryDirectory() as made:
-        maturin = [_BIN / "maturin", "build", "--release", "--locked", "--out", made]
+        maturin = [str(_BIN / "maturin"), "build", "--release", "--locked", "--out", made]
         subprocess.run(maturin, cwd=ROOT, env={**environment, "RUSTFLAGS": flags}, check=True)
         (wheel,) = Path(made).glob("cclab-*.whl")
         return Path(shutil.move(wheel, out / wheel.name))

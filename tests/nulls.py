@@ -16,11 +16,12 @@ from msgspec import structs
 
 from cclab import evaluation
 from cclab.evaluation import judge, runs
+from cclab.evaluation.evidence import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cclab.evaluation.judge import Line, Sample, Setting
+    from cclab.evaluation.evidence import Line, Sample, Setting
 
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +40,7 @@ def pool(
 ) -> list[Line]:
     """The lines of a suite's short form that compare, with `seeds` runs of the variant each."""
     loaded = evaluation.load(suite)
-    subject = judge.Subject(variant, variant, variant, None)
+    subject = Subject(variant, variant, variant, None)
     planned = runs.plan(
         loaded, subject, [variant], out, quick=True, backend=None, repeat=seeds, seed=None
     )

@@ -129,13 +129,21 @@ def test_completion_times_are_told_by_quantile_of_size(tmp_path: Path) -> None:
         return float(evaluated(expression, point, 0, ""))
 
     begun = transfers.filter((transfers["source"] == "b") & (transfers["start_s"] >= 2))
-    largest = begun.sort("size_bytes", "start_s")[round(0.75 * begun.height) :]
-    took = (largest["end_s"] - largest["start_s"]).drop_nulls()
-    assert told("fct_by_size_s('b', 0.75, 1)") == pytest.approx(took.mean())
-    assert told("fct_by_size_s('b', 0, 1)") == pytest.approx(told("traffic_b_fct_mean_s"))
+    until = (begun["end_s"].fill_null(20.0) - begun["start_s"]).alias("took_s")
+    by_size = begun.with_columns(until).sort("size_bytes", "start_s")["took_s"]
+    largest = by_size[round(0.75 * begun.height) :]
+    assert told("fct_by_size_s('b', 0.75, 1)") == pytest.approx(largest.mean())
     assert told("fct_by_size_s('b', 0, 0.25)") < told("fct_by_size_s('b', 0.75, 1)")
     assert told("fct_by_size_s('a', 0, 0.25)") < told("fct_by_size_s('b', 0, 0.25)")
     assert math.isnan(told("fct_by_size_s('nobody', 0, 1)"))
+    # Those that did not end count, too.
+    assert begun["end_s"].null_count() > 0
+    assert told("fct_by_size_s('b', 0, 1)") == pytest.approx(until.mean())
+    assert told("fct_by_size_s('b', 0, 1)") != pytest.approx(told("traffic_b_fct_mean_s"))
+    for share in (0.5, 0.95, 1.0):
+        rank = math.ceil(share * begun.height) - 1
+        assert told(f"fct_quantile_s('b', {share})") == pytest.approx(until.sort()[rank])
+    assert math.isnan(told("fct_quantile_s('nobody', 0.5)"))
 
 
 def test_of_no_transfers_there_is_no_completion_time_by_size(point: Point) -> None:

@@ -14,6 +14,7 @@ import cclab
 from cclab import _core
 from cclab.errors import InputError
 from cclab.evaluation import judge
+from cclab.evaluation.evidence import Line, Subject
 from cclab.evaluation.schema import Criterion, Scenario
 from cclab.quantities import states
 from cclab.quantities.names import evaluated
@@ -160,8 +161,8 @@ def test_a_line_that_asks_for_what_a_variant_does_not_tell_is_not_evaluated(
     )
     scenario = Scenario(name="s", title="s", study="study.toml", subject=["flow.x.cc"], repeat=1)
 
-    def line(name: str) -> judge.Line:
-        subject = judge.Subject(name, name, name, None)
+    def line(name: str) -> Line:
+        subject = Subject(name, name, name, None)
         [judged] = judge.lines([criterion], scenario, [], results, subject, [])
         return judged
 

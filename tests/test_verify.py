@@ -82,6 +82,23 @@ capture = ["bottleneck", "marked.sender", "marked.receiver", "narrow.sender", "n
 snaplen = "80B"
 """
 
+PACED = """
+duration = "5s"
+
+[network.bottleneck]
+rate  = "20Mbit"
+queue = { kind = "dualpi2", limit = "1000p" }
+
+[[flow]]
+name = "paced"
+cc   = "prague"
+rtt  = "5ms"
+
+[trace]
+capture = ["paced.sender"]
+"""
+"""One segment at a time, of which the receiver acknowledges two together."""
+
 SHOWN = {"rtt_mean_s", "limited.cwnd", "limited.rwnd", "limited.application"}
 """Numbers that are not judged."""
 
@@ -164,6 +181,20 @@ def test_the_simulators_traces_and_captures_agree(lossy: Path, tmp_path: Path) -
         for name, least in [("retransmits", 10), ("rtos", 0), ("data_lost", 10)]
     ), worst
     assert max(one.trace or 0 for one in clean.compared if one.number == "ecn_marks") > 0
+
+
+def test_the_last_of_segments_acknowledged_together_is_timed(tmp_path: Path) -> None:
+    store = simulated(tmp_path / "paced", PACED)
+    verified = cclab.verify(store)
+    assert_agrees(verified)
+    assert {"rtt_min_s", "rtt_p95_s"} <= judged(verified)
+
+
+def test_round_trips_of_a_stack_that_counts_ticks_are_not_compared(tmp_path: Path) -> None:
+    ticking = PACED.replace('duration = "5s"', 'duration = "5s"\nstack = "ns2"')
+    verified = cclab.verify(simulated(tmp_path / "ticking", ticking))
+    assert_agrees(verified)
+    assert judged(verified).isdisjoint({"rtt_min_s", "rtt_p95_s"})
 
 
 @pytest.mark.usefixtures("kernel")

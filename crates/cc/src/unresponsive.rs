@@ -1,4 +1,4 @@
-//! Unresponsive: a flow that ignores congestion (RFC 2309 and RFC 7567 section 4.2 call such flows
+//! Unresponsive: a flow that ignores congestion (RFC 2309 and RFC 7567 section 3 call such flows
 //! unresponsive). What another variant of the same place must not be like, and what queues must hold.
 //!
 //! Segments are paced at a fixed rate, in a fixed window, and nothing reduces either: no loss, no mark,
@@ -34,7 +34,7 @@ pub(crate) const VARIANT: Variant = Variant {
     name: "unresponsive",
     version: 1,
     summary: "a fixed rate, within a fixed window: ignores congestion",
-    reference: "RFC 7567 section 4.2",
+    reference: "RFC 7567 section 3",
     near: &[],
     kernel: None,
     recovery: Some(RecoveryName::Sack),

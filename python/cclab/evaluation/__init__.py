@@ -3,6 +3,7 @@
 schema   the file of a suite
 file     reads it
 runs     each scenario with the variant under test and with every standard in its place
+evidence what runs say of a criterion: of a variant, beside standards, in all
 judge    verdicts, from the runs
 told     lines in words
 card     the card, as values and as one document
@@ -27,8 +28,8 @@ from cclab.errors import InputError
 from cclab.evaluation import judge, page, runs
 from cclab.evaluation import since as earlier_cards
 from cclab.evaluation.card import SCHEMA, Card
+from cclab.evaluation.evidence import Line, Subject
 from cclab.evaluation.file import load, names
-from cclab.evaluation.judge import Subject
 from cclab.execute.address import Scheduler
 from cclab.execute.backends import backend as backend_called
 from cclab.store.folder import RESULTS
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cclab.evaluation.file import Loaded
-    from cclab.evaluation.judge import Line
     from cclab.evaluation.runs import Planned
     from cclab.execute import Listener
 
@@ -140,13 +140,14 @@ def evaluate(
         lines += _left_out(loaded, planned)
     order = {criterion.id: place for place, criterion in enumerate(loaded.says.criterion)}
     lines.sort(key=lambda line: order[line.criterion.id])
+    repeats = [each.plan.repeat for each in planned]
     card = Card(
         suite=loaded,
         quick=quick,
         subject=subject,
         backend=planned[0].plan.backend,
         standards=standards,
-        seeds=max(each.plan.repeat for each in planned),
+        seeds=(min(repeats), max(repeats)),
         lines=judge.corrected(lines),
         folder=written_to,
         runs=folder,
@@ -217,14 +218,14 @@ def _check(planned: Sequence[Planned]) -> None:
 def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:
     why = f"backend {planned.plan.backend} does not do it: {planned.refusals[0]}"
     criteria = suite.criteria(planned.scenario.name)
-    return [judge.Line(criterion, [], None, unavailable=why) for criterion in criteria]
+    return [Line(criterion, [], unavailable=why) for criterion in criteria]
 
 
 def _left_out(suite: Loaded, planned: Sequence[Planned]) -> list[Line]:
     there = {each.scenario.name for each in planned}
     why = "the short form leaves it out"
     return [
-        judge.Line(criterion, [], None, unavailable=why)
+        Line(criterion, [], unavailable=why)
         for criterion in suite.says.criterion
         if criterion.scenario not in there
     ]

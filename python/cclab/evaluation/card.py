@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
-from cclab.evaluation.judge import FAULTS, VERDICTS, Line, Sample, Setting, Subject
+from cclab.evaluation.evidence import FAULTS, VERDICTS, Line, Sample, Setting, Subject
 from cclab.evaluation.told import margin_in_words, told, why
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cclab.evaluation.evidence import Beside, Beyond
     from cclab.evaluation.file import Loaded
-    from cclab.evaluation.judge import Beside
     from cclab.evaluation.since import Change
     from cclab.measure.stats import Estimate
 
@@ -31,8 +31,8 @@ class Card:
     subject: Subject
     backend: str
     standards: list[str]
-    seeds: int
-    """Of each scenario, the most."""
+    seeds: tuple[int, int]
+    """Of a scenario, the fewest and the most."""
     lines: list[Line]
     """In the order of the suite."""
     folder: Path
@@ -53,6 +53,12 @@ class Card:
     def faults(self) -> list[Line]:
         """The lines that fail or are worse than standard."""
         return [line for line in self.lines if line.verdict in FAULTS]
+
+    @property
+    def seeds_in_words(self) -> str:
+        """How many seeds there are of each scenario."""
+        fewest, most = self.seeds
+        return f"{most} seeds" if fewest == most else f"{fewest} to {most} seeds"
 
     @property
     def met(self) -> bool:
@@ -82,7 +88,7 @@ class Card:
             "variant": self.subject.document(),
             "backend": self.backend,
             "standards": self.standards,
-            "seeds": self.seeds,
+            "seeds": [*self.seeds],
             "counts": self.counts,
             "lines": [_line(line) for line in self.lines],
             "not_evaluated": [
@@ -141,11 +147,9 @@ def _setting(line: Line, setting: Setting) -> dict[str, Any]:
         "params": setting.params,
         "subject": _sample(setting.subject),
         "standards": [_beside(beside) for beside in setting.besides],
-        "bound": setting.bound,
-        "bound_p": setting.bound_p,
+        "bound": setting.kept,
+        "beyond": _beyond(setting.beyond),
         "standing": setting.standing,
-        "warnings": setting.doubts,
-        "let_pass": setting.let_pass,
         "told": told(line.criterion, setting),
     }
 
@@ -153,8 +157,7 @@ def _setting(line: Line, setting: Setting) -> dict[str, Any]:
 def _beside(beside: Beside) -> dict[str, Any]:
     return _sample(beside.standard) | {
         "difference": _estimate(beside.difference),
-        "excess": _estimate(beside.excess),
-        "p": beside.p,
+        "excess": _beyond(beside.excess),
         "standing": beside.standing,
     }
 
@@ -166,7 +169,15 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "seeds": sample.seeds,
         "values": sample.values,
         "runs": sample.runs,
+        "warnings": [*sample.doubts],
+        "let_pass": [*sample.let_pass],
     }
+
+
+def _beyond(value: Beyond | None) -> dict[str, object] | None:
+    if value is None:
+        return None
+    return value.estimate.document() | {"beyond_p": value.beyond_p, "within_p": value.within_p}
 
 
 def _estimate(value: Estimate | None) -> dict[str, object] | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cclab.drawing.palette import Look
     from cclab.drawing.style import Drawing
-    from cclab.evaluation.judge import Line, Sample, Setting
+    from cclab.evaluation.evidence import Line, Sample, Setting
 
 _ROW_IN = 0.32
 _LETTER_IN = 0.068

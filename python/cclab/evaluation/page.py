@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from cclab import pages, shown, whole
 from cclab.drawing.style import svg
 from cclab.evaluation import figure, told
-from cclab.evaluation.judge import FAULTS
+from cclab.evaluation.evidence import FAULTS
 from cclab.evaluation.since import CARD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.evaluation.card import Card
-    from cclab.evaluation.judge import Line
+    from cclab.evaluation.evidence import Line
     from cclab.evaluation.since import Change
 
 PAGE = "index.html"
@@ -77,7 +77,7 @@ def markdown(card: Card) -> str:
         f"# {card.subject.name}: {says.title}",
         "",
         f"Suite {card.suite.name}, version {says.version}{form}; backend {card.backend}; beside "
-        f"{', '.join(card.standards)}; {card.seeds} seeds; intervals of 95%.",
+        f"{', '.join(card.standards)}; {card.seeds_in_words}; intervals of 95%.",
         "",
         f"{counted}.",
         "",
@@ -93,7 +93,7 @@ def markdown(card: Card) -> str:
     if passed:
         rows += ["", "Warnings of the runs that the suite lets pass:", "", "| line | warnings |"]
         rows += ["| --- | --- |"]
-        rows += [_row([id, ", ".join(codes)]) for id, codes in passed]
+        rows += [_row([identity, ", ".join(codes)]) for identity, codes in passed]
     if says.absent:
         rows += ["", "Not evaluated:", "", "| clause | | criterion | why |"]
         rows += ["| --- | --- | --- | --- |"]
@@ -117,13 +117,15 @@ def junit(card: Card) -> bytes:
     that are undecided or not evaluated are skipped. Since an earlier card, those have failed that
     became worse, and no others."""
     changes = None if card.changes is None else {change.id: change for change in card.changes}
-    worse = {id: change.why for id, change in (changes or {}).items() if change.worse}
+    worse = {change.id: change.why for change in card.changes or () if change.worse}
     root = ElementTree.Element(
         "testsuite",
         name=f"{card.suite.name} {card.subject.name}",
         tests=str(len(card.lines)),
         failures=str(len(card.faults) if changes is None else len(worse)),
-        skipped=str(sum(_is_skipped(line) for line in card.lines)),
+        skipped=str(
+            sum(_is_skipped(line) and line.criterion.id not in worse for line in card.lines)
+        ),
     )
     for line in card.lines:
         case = ElementTree.SubElement(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from cclab.evaluation.evidence import Subject
     from cclab.evaluation.file import Loaded
-    from cclab.evaluation.judge import Subject
     from cclab.evaluation.schema import Scenario
     from cclab.execute import Listener
     from cclab.execute.address import Scheduler

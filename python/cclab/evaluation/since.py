@@ -13,13 +13,13 @@ from cclab import shown
 from cclab.comparison.correction import LEVEL, adjusted
 from cclab.errors import InputError
 from cclab.evaluation import judge, told
-from cclab.evaluation.judge import FAULTS, VERDICTS, Sample
+from cclab.evaluation.evidence import FAULTS, VERDICTS, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cclab.evaluation.card import Card
-    from cclab.evaluation.judge import Line
+    from cclab.evaluation.evidence import Beside, Line, Setting
 
 CARD = "card.json"
 
@@ -90,37 +90,41 @@ def _change(line: Line, verdict: str, told_worse: str) -> Change:
 
 
 def _worse(lines: Sequence[Line], before: dict[str, Any]) -> list[str]:
-    """Of each line, where its value is worse than before by more than the margin, if it is."""
-    found = []
-    for line in lines:
-        criterion = line.criterion
-        if criterion.margin is None:
-            criterion = msgspec.structs.replace(criterion, margin=0.0)
-        earlier = {_key(s["params"]): s["subject"] for s in before[line.criterion.id]["settings"]}
-        warned = {_key(s["params"]): s["warnings"] for s in before[line.criterion.id]["settings"]}
-        besides = []
-        for setting in line.settings:
-            was = earlier.get(_key(setting.params))
-            if was is None or setting.doubts or warned.get(_key(setting.params)):
-                continue
-            before_then = Sample(was["variant"], was["seeds"], was["values"], was["runs"])
-            seeds = [seed for seed in setting.subject.seeds if seed in before_then.seeds]
-            pair = (setting.subject.of(seeds), before_then.of(seeds))
-            besides.append((setting, judge.compared(criterion, *pair)))
-        found.append(besides)
-    least = [[b.p for _, b in besides if b.p is not None] for besides in found]
-    p_values = [min(1.0, len(p) * min(p)) if p else 1.0 for p in least]
+    """Of each line, where its value is worse than before by more than the margin, if it is.
+
+    A line without a margin is none that compares: its verdict alone can become worse.
+    """
+    compared = [_compared(line, before[line.criterion.id]["settings"]) for line in lines]
+    p_values = [judge.somewhere([b.p for _, b in pairs]) for pairs in compared]
+    q_values = adjusted([1.0 if p is None else p for p in p_values], "fdr")
     said = []
-    for line, besides, q in zip(lines, found, adjusted(p_values, "fdr"), strict=True):
-        beyond = [(s, b) for s, b in besides if b.standing == "worse"]
-        if not beyond or q > LEVEL:
+    for line, pairs, q in zip(lines, compared, q_values, strict=True):
+        worse = [(setting, beside) for setting, beside in pairs if beside.standing == "worse"]
+        if not worse or q > LEVEL:
             said.append("")
             continue
-        setting, beside = max(beyond, key=lambda pair: pair[1].excess.mean if pair[1].excess else 0)
+        setting, beside = max(worse, key=lambda pair: judge.beyond_margin(pair[1]))
         renamed = replace(beside, standard=replace(beside.standard, variant="before"))
-        shown = replace(setting, besides=[renamed])
-        said.append(f"{line.criterion.measure}: {told.told(line.criterion, shown)}")
+        beside_itself = replace(setting, besides=[renamed])
+        said.append(f"{line.criterion.measure}: {told.told(line.criterion, beside_itself)}")
     return said
+
+
+def _compared(line: Line, earlier: list[dict[str, Any]]) -> list[tuple[Setting, Beside]]:
+    """The line beside itself before, at each setting that both cards have without doubt."""
+    if line.criterion.margin is None:
+        return []
+    subject_of = {_key(setting["params"]): setting["subject"] for setting in earlier}
+    pairs = []
+    for setting in line.settings:
+        was = subject_of.get(_key(setting.params))
+        if was is None or setting.subject.doubts or was["warnings"]:
+            continue
+        before = Sample(was["variant"], was["seeds"], was["values"], was["runs"])
+        seeds = [seed for seed in setting.subject.seeds if seed in before.seeds]
+        both = (setting.subject.of(seeds), before.of(seeds))
+        pairs.append((setting, judge.compared(line.criterion, *both)))
+    return pairs
 
 
 def _key(params: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cclab import units
 
 if TYPE_CHECKING:
-    from cclab.evaluation.judge import Line, Sample, Setting
+    from cclab.evaluation.evidence import Line, Sample, Setting
     from cclab.evaluation.schema import Criterion
     from cclab.measure.stats import Estimate
 
@@ -112,9 +112,9 @@ def why(line: Line) -> str:
     doubts = dict.fromkeys(doubt for setting in line.deciding for doubt in setting.doubts)
     if doubts:
         return f"{said}; warned: {', '.join(doubts)}"
-    if not first.subject.whole or any(b.excess is None for b in first.besides):
+    if any(setting.unmeasured for setting in line.deciding):
         return f"{said}; some runs did not measure it"
     more = line.more_seeds
     if more is not None:
         return f"{said}; some {more} more seed{'' if more == 1 else 's'} or more would decide"
-    return f"{said}; no number of seeds would decide"
+    return f"{said}; more seeds would not decide"

@@ -79,6 +79,11 @@ def knee(x: Any, y: Any) -> float:
     return float(np.clip(corner, at[0], at[-1]))
 
 
+def _or_else(number: Any, otherwise: Any) -> Any:
+    """`number`, and `otherwise` where it was not measured."""
+    return np.where(np.isfinite(number), number, otherwise)[()]
+
+
 def _steps(values: Any) -> Any:
     """What each value has over the one before it."""
     return np.diff(_vector(values))
@@ -103,6 +108,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "slope": _slope,
     "linear": straightness,
     "knee": knee,
+    "or_else": _or_else,
     "steps": _steps,
     "falls": lambda values: float((_steps(values) < 0).mean()),
     "rises": lambda values: float((_steps(values) > 0).mean()),

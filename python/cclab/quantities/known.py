@@ -51,11 +51,16 @@ class Known:
         Empty if nothing speaks against it. What a trace will hold is not looked at.
         """
         try:
-            if flow:
-                self._meant(self.flows, flow, "flow")
-            self._value(expression, of_flow=bool(flow))
+            several = bool(flow) and self._meant(self.flows, flow, "flow") > 1
+            value = self._value(expression, of_flow=bool(flow))
         except InputError as error:
             return str(error)
+        if several or np.ndim(value):
+            of_each = f"mean(each({flow!r}, ...))" if several else f"mean({expression})"
+            return (
+                f"`{expression}` gives a number for each of several flows; make one of them, as by "
+                f"{of_each}"
+            )
         return ""
 
     def _value(self, expression: str, *, of_flow: bool) -> Any:
@@ -78,6 +83,7 @@ class Known:
             "each": self._each,
             "sources": self._sources,
             "fct_by_size_s": self._fct_by_size,
+            "fct_quantile_s": self._fct_quantile,
         }
         return {name: own.get(name, _stand_in(name, of)) for name, of in takes.items()}
 
@@ -101,9 +107,14 @@ class Known:
         self._meant(self.sources, pattern, "source of traffic")
         return _STANDS_FOR
 
-    def _meant(self, among: frozenset[str], pattern: str, kind: str) -> None:
-        if not fnmatch.filter(among, pattern):
-            _absent(kind, pattern, among)
+    def _fct_quantile(self, pattern: str, share: float) -> float:
+        self._meant(self.sources, pattern, "source of traffic")
+        return _STANDS_FOR
+
+    def _meant(self, among: frozenset[str], pattern: str, kind: str) -> int:
+        """How many of `among` are meant, which is one at least."""
+        meant = fnmatch.filter(among, pattern)
+        return len(meant) or _absent(kind, pattern, among)
 
 
 class _StandIns(Mapping[str, Any]):

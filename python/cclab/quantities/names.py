@@ -15,7 +15,7 @@ import polars as pl
 from cclab import captures, shown
 from cclab.errors import StudyError
 from cclab.metrics import RUN_METRICS, of_flow, of_source
-from cclab.quantities import breaker, expressions, points, states
+from cclab.quantities import backoff, breaker, expressions, points, states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,10 +100,12 @@ class Names(Mapping[str, Any]):
             "sample_max": cls._max,
             "recovery_s": cls._recovery,
             "breaker_fired": cls._breaker_fired,
+            "doublings": cls._doublings,
             "of": cls._of,
             "each": cls._each,
             "sources": cls._sources,
             "fct_by_size_s": cls._fct_by_size,
+            "fct_quantile_s": cls._fct_quantile,
             "capture": cls._captured,
             "states": cls._states,
         }
@@ -136,20 +138,40 @@ class Names(Mapping[str, Any]):
         """Mean completion time of cross traffic's transfers of some sizes, in seconds.
 
         Of the sources whose names a pattern means, and of their transfers that began after the
-        warm-up, those between two quantiles of size; not a number if none of them ended.
+        warm-up, those between two quantiles of size; not a number if there are none.
         """
-        trace = self.run.trace
-        if not trace.has("transfers"):
-            return math.nan
-        warmup_s = self.run.run.scenario["warmup"] / 1e9
-        transfers = trace.table("transfers").filter(pl.col("start_s") >= warmup_s)
-        meant = fnmatch.filter(transfers["source"].unique().to_list(), pattern)
-        by_size = transfers.filter(pl.col("source").is_in(meant))
-        by_size = by_size.sort("size_bytes", "start_s", "source")
-        first, end = (round(share * by_size.height) for share in (from_, to))
-        took = by_size[first:end].select(pl.col("end_s") - pl.col("start_s")).to_series()
-        mean = took.drop_nulls().mean()
+        took = self._took(pattern)
+        first, end = (round(share * took.height) for share in (from_, to))
+        mean = took[first:end]["took_s"].mean()
         return float(mean) if isinstance(mean, float) else math.nan
+
+    def _fct_quantile(self, pattern: str, share: float) -> float:
+        """The completion time in seconds that a share of cross traffic's transfers does not exceed.
+
+        Of the sources whose names a pattern means, over transfers that began after the warm-up; a
+        value that occurred, as percentiles of `traffic` are.
+        """
+        took = self._took(pattern)["took_s"].sort()
+        if not len(took):
+            return math.nan
+        return float(took[max(math.ceil(share * len(took)) - 1, 0)])
+
+    def _took(self, pattern: str) -> pl.DataFrame:
+        """How long transfers took that began after the warm-up, by size.
+
+        One that did not end took what was left of the run, which is less than it would take: who
+        holds up the slowest until the end has no better numbers for it.
+        """
+        trace, scenario = self.run.trace, self.run.run.scenario
+        if not trace.has("transfers"):
+            return pl.DataFrame(schema={"took_s": pl.Float64})
+        transfers = trace.table("transfers").filter(pl.col("start_s") >= scenario["warmup"] / 1e9)
+        meant = fnmatch.filter(transfers["source"].unique().to_list(), pattern)
+        duration = scenario["duration"]
+        ends = pl.lit(duration / 1e9) if duration is not None else pl.col("end_s").max()
+        took = pl.col("end_s").fill_null(ends) - pl.col("start_s")
+        of_sources = transfers.filter(pl.col("source").is_in(meant))
+        return of_sources.sort("size_bytes", "start_s", "source").select(took.alias("took_s"))
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -252,6 +274,11 @@ class Names(Mapping[str, Any]):
         columns = ("time", "segments_sent", "retransmits", "srtt", "received")
         samples = {name: self._column(frame, name) for name in columns}
         return breaker.fired(samples, interval_s, int(intervals))
+
+    def _doublings(self, from_s: float, to_s: float) -> float:
+        """How often in a row the gap between departures doubled, from one time to another."""
+        frame = self._between(from_s, to_s)
+        return backoff.doublings(self._column(frame, "time"), self._column(frame, "segments_sent"))
 
     def _sampled(
         self, of: Callable[[np.ndarray], Any], name: str, from_s: float, to_s: float

@@ -227,10 +227,10 @@ def last_sample(flow: Flow) -> dict[str, Any]:
 def timed(flow: Flow, seen: Seen) -> pl.Series:
     """RTTs as the sender takes them, of a flow without losses.
 
-    Of segments that are acknowledged together the simulator times the first, and the kernel's
-    samples (the `rtt_us` of its rate samples) are of the last.
+    Of segments that are acknowledged together Linux's samples (the `rtt_us` of its rate samples)
+    are of the last, on a kernel and in the simulator, and those of other stacks of the first.
     """
-    if flow.run.on_kernel:
+    if flow.run.times_the_last:
         timed = seen.acks["rtt_ns"].drop_nulls()
         return timed / NANOSECONDS
     return seen.first_rtts

@@ -57,6 +57,10 @@ LONG_TIMER = Condition(
         and not any("rto" in name for name in flow.written.get("sysctl") or {})
     ),
 )
+FINE_CLOCK = Condition(
+    "the stack (`ns2`, `ns3-3.1x`) measures round trips by a clock of whole ticks",
+    lambda flow, _: flow.run.on_kernel or not flow.run.scenario["stack"].startswith("ns"),
+)
 FULL = Condition(
     "the flow had no full segment to send",
     lambda flow, seen: seen.sum("unique_bytes") >= 2 * flow.row["mss_bytes"],

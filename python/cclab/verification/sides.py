@@ -67,6 +67,11 @@ class Run:
         return self.measured.run.scenario
 
     @property
+    def times_the_last(self) -> bool:
+        """Whether RTT samples are of the last of segments that are acknowledged together."""
+        return self.on_kernel or self.scenario["stack"].startswith("linux")
+
+    @property
     def on_kernel(self) -> bool:
         """Whether a kernel ran it, not the simulator."""
         return self.measured.run.backend != "sim"
