@@ -9,7 +9,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Tag(BuildHookInterface):
-    """Says which platform the programs are of, as `wheels.py` found."""
+    """Says which platform the programs are of, as `wheels/build.py` found."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Sets the tag; `version` is the kind of the wheel."""

@@ -37,10 +37,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--only", choices=("cclab", "cclab-kernel"))
+    parser.add_argument("--profile", default="release", help="what Rust is built as")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     if given.only != "cclab-kernel":
-        told(core(given.out))
+        told(core(given.out, given.profile))
     if given.only != "cclab":
         told(kernels(given.out))
 
@@ -51,27 +52,40 @@ def told(wheel: Path) -> None:
     print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
 
 
-def core(out: Path) -> Path:
-    """The wheel `cclab`, with the program of the guests in it."""
-    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    remapped = {ROOT: "/cclab", home: "/cargo"}
-    flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in remapped.items())
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "wheel"
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target), **_date()}
-    host = re.search(r"^host: (.*)$", _said(["rustc", "-vV"]), re.MULTILINE)
-    assert host is not None, "rustc names its host"
-    agent = ROOT / "python" / "cclab" / "bin" / "cclab-agent"
-    static = {**environment, "RUSTFLAGS": f"{flags} -C target-feature=+crt-static"}
-    cargo = ["cargo", "build", "--locked", "--release", "-p", "cclab-agent"]
-    subprocess.run([*cargo, "--target", host[1]], cwd=ROOT, env=static, check=True)
-    agent.parent.mkdir(exist_ok=True)
-    built = target / host[1] / "release" / "cclab-agent"
-    subprocess.run(["install", "--strip", built, agent], check=True)
+def core(out: Path, profile: str) -> Path:
+    """The wheel `cclab`, with the program of the guests in it.
+
+    Of the profile that tests use, what they have built is packed, and paths stay in it.
+    """
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    environment = {**os.environ, **_date(), "CCLAB_BUILT_FROM": _revision()}
+    features = ["--features", "extension-module"]
+    if profile == "release":
+        home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+        remapped = {ROOT: "/cclab", home: "/cargo"}
+        flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in remapped.items())
+        target = target / "wheel"
+        environment |= {"CARGO_TARGET_DIR": str(target), "RUSTFLAGS": flags}
+        _agent(target, {**environment, "RUSTFLAGS": f"{flags} -C target-feature=+crt-static"})
+    else:
+        features += ["--features", "as-tested"]
     with tempfile.TemporaryDirectory() as made:
-        maturin = [str(_BIN / "maturin"), "build", "--release", "--locked", "--out", made]
-        subprocess.run(maturin, cwd=ROOT, env={**environment, "RUSTFLAGS": flags}, check=True)
+        maturin = [str(_BIN / "maturin"), "build", "--profile", profile, "--locked", *features]
+        subprocess.run([*maturin, "--out", made], cwd=ROOT, env=environment, check=True)
         (wheel,) = Path(made).glob("cclab-*.whl")
         return Path(shutil.move(wheel, out / wheel.name))
+
+
+def _agent(target: Path, environment: dict[str, str]) -> None:
+    """Builds the program of the guests into the package: static, and without symbols."""
+    host = re.search(r"^host: (.*)$", _said(["rustc", "-vV"]), re.MULTILINE)
+    assert host is not None, "rustc names its host"
+    cargo = ["cargo", "build", "--locked", "--release", "-p", "cclab-agent", "--target", host[1]]
+    subprocess.run(cargo, cwd=ROOT, env=environment, check=True)
+    place = ROOT / "python" / "cclab" / "bin" / "cclab-agent"
+    place.parent.mkdir(exist_ok=True)
+    built = target / host[1] / "release" / "cclab-agent"
+    subprocess.run(["install", "--strip", built, place], check=True)
 
 
 def kernels(out: Path) -> Path:
@@ -82,7 +96,7 @@ def kernels(out: Path) -> Path:
             raise SystemExit(kernel.not_built(name))
     with tempfile.TemporaryDirectory() as place:
         package = Path(place) / "kernel"
-        shutil.copytree(ROOT / "packaging" / "kernel", package)
+        shutil.copytree(ROOT / "wheels" / "kernel", package)
         inside = package / "src" / "cclab_kernel"
         needed = [_lay(built[name], inside, package) for name in KERNELS]
         (inside / "__init__.py").write_text(
@@ -159,6 +173,14 @@ def _date() -> dict[str, str]:
     """The date of all files in wheels: the commit's, or what the environment says."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     return {"SOURCE_DATE_EPOCH": given or _said(["git", "log", "-1", "--format=%ct"])}
+
+
+def _revision() -> str:
+    """What is built: the commit, and whether it was changed; empty where there is no repository."""
+    try:
+        return _said(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def _said(command: Sequence[str]) -> str:
