@@ -25,8 +25,8 @@ QUICKSTART = (ROOT / "examples" / "quickstart.toml").read_text()
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The wheels by their names: Rust as the tests have it, which is built already."""
     out = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, ROOT / "wheels" / "build.py", "--profile", "checked", "--out", out]
-    subprocess.run(build, check=True, capture_output=True)
+    build = [sys.executable, str(ROOT / "wheels" / "build.py"), "--profile", "checked"]
+    subprocess.run([*build, "--out", str(out)], check=True, capture_output=True)
     return {wheel.name.partition("-")[0]: wheel for wheel in out.glob("*.whl")}
 
 
@@ -36,14 +36,11 @@ def bare(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> P
     home = tmp_path_factory.mktemp("bare")
     venv.create(home / "venv", with_pip=True)
     programs = home / "venv" / "bin"
-    install = [programs / "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*install, *wheels.values()], programs, home)
+    _run(["pip", "install", "--quiet", *map(str, wheels.values())], programs, home)
     return programs
 
 
-def _run(
-    command: Sequence[str | Path], programs: Path, home: Path
-) -> subprocess.CompletedProcess[str]:
+def _run(command: Sequence[str], programs: Path, home: Path) -> subprocess.CompletedProcess[str]:
     """Runs a command that finds no programs but those; its home is empty."""
     settings = ("HTTP", "HTTPS", "NO", "ALL")
     passed_on = {
@@ -51,7 +48,8 @@ def _run(
     }
     passed_on |= {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_"))}
     environment = {**passed_on, "PATH": str(programs), "HOME": str(home), "TMPDIR": str(home)}
-    ended = subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True)
+    words = [str(programs / command[0]), *command[1:]]
+    ended = subprocess.run(words, env=environment, cwd=home, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return ended
 
@@ -86,8 +84,8 @@ def test_wheels_have_the_size_that_one_downloads_in_a_moment(wheels: dict[str, P
 def test_the_kernels_wheel_built_twice_has_the_same_bytes(
     wheels: dict[str, Path], tmp_path: Path
 ) -> None:
-    build = [sys.executable, ROOT / "wheels" / "build.py", "--only", "cclab-kernel"]
-    subprocess.run([*build, "--out", tmp_path], check=True, capture_output=True)
+    build = [sys.executable, str(ROOT / "wheels" / "build.py"), "--only", "cclab-kernel"]
+    subprocess.run([*build, "--out", str(tmp_path)], check=True, capture_output=True)
     (again,) = tmp_path.glob("*.whl")
     assert again.name == wheels["cclab_kernel"].name
     assert again.read_bytes() == wheels["cclab_kernel"].read_bytes()
@@ -98,18 +96,18 @@ def test_who_has_pip_alone_has_figures(bare: Path, backend: str) -> None:
     home = bare.parent.parent
     study = home / f"{backend}.toml"
     study.write_text(QUICKSTART.replace('duration = "60s"', 'duration = "10s"'))
-    command = [bare / "cclab", "run", study, "--backend", backend, "--repeat", "2"]
-    _run([*command, "--out", home / backend], bare, home)
+    words = ["cclab", "run", f"{backend}.toml", "--backend", backend, "--repeat", "2"]
+    _run([*words, "--out", backend], bare, home)
     report = home / backend / "report"
     assert (report / "index.html").is_file()
     assert len([*report.glob("*.svg")]) >= 2
     # It is what was installed, and not the checkout, that ran.
-    told = _run([bare / "cclab", "kernel", "path"], bare, home).stdout
+    told = _run(["cclab", "kernel", "path"], bare, home).stdout
     assert told.startswith(str(bare.parent))
 
 
 def test_the_version_tells_what_it_was_built_from(bare: Path) -> None:
-    told = _run([bare / "cclab", "--version"], bare, bare.parent).stdout
+    told = _run(["cclab", "--version"], bare, bare.parent).stdout
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
