@@ -12,6 +12,7 @@
 //! - `probe_bw`: the cycle of gains;
 //! - `probe_rtt`: the smallest round-trip time, and the dip that measures it;
 //! - `control`: what follows from the model: pacing rate and window;
+//! - `resume`: what is remembered of an earlier connection;
 //! - `state`: what traces are told of it.
 
 mod aggregation;
@@ -20,14 +21,15 @@ mod control;
 mod policer;
 mod probe_bw;
 mod probe_rtt;
+mod resume;
 mod startup;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use cclab_interface::{
-    CaEvent, CaState, CongestionOps, PacingStatus, RateSample, StateColumn, TCP_INFINITE_SSTHRESH,
-    Tcp,
+    CaEvent, CaState, CongestionOps, PacingStatus, RateSample, Resumption, StateColumn,
+    TCP_INFINITE_SSTHRESH, Tcp,
 };
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
@@ -188,6 +190,7 @@ struct Bbr {
     /// Whether a round-trip time has been used for the pacing rate.
     has_seen_rtt: bool,
     recovery: control::Recovery,
+    resuming: resume::Resuming,
 }
 
 impl Bbr {
@@ -209,6 +212,7 @@ impl Bbr {
             idle_restart: false,
             has_seen_rtt: false,
             recovery: control::Recovery::default(),
+            resuming: resume::Resuming::default(),
         }
     }
 
@@ -307,6 +311,7 @@ impl CongestionOps for Bbr {
         let bw = self.bw();
         self.set_pacing_rate(tcp, bw, self.gains.pacing);
         self.set_cwnd(tcp, sample, bw);
+        self.keep_resuming(tcp);
     }
 
     /// The slow-down was spurious: growth and policers are looked for anew. The window comes back
@@ -323,6 +328,11 @@ impl CongestionOps for Bbr {
 
     fn sndbuf_expand(&mut self, _tcp: &mut Tcp) -> Option<u32> {
         Some(SEND_BUFFER)
+    }
+
+    fn resume(&mut self, tcp: &mut Tcp, step: Resumption) -> bool {
+        self.take_step(tcp, step);
+        true
     }
 
     fn state_columns(&self) -> &'static [StateColumn] {

@@ -14,6 +14,7 @@
 //! - `loss`: what losses say, and the bounds of the short term (5.5.10);
 //! - `undo`: losses that were none (5.5.11);
 //! - `control`: what follows: pacing rate and window (5.6);
+//! - `resume`: what is remembered of an earlier connection;
 //! - `state`: what traces are told of it.
 
 mod aggregation;
@@ -24,6 +25,7 @@ mod long_term;
 mod loss;
 mod probe_bw;
 mod probe_rtt;
+mod resume;
 mod startup;
 mod state;
 #[cfg(test)]
@@ -37,7 +39,7 @@ use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::{
     AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, LostSegment, Repair,
-    StateColumn,
+    Resumption, StateColumn,
 };
 
 /// The entry of the registry.
@@ -251,6 +253,7 @@ struct Bbr3 {
     undo: undo::Undo,
     pacing: control::Pacing,
     idle_restart: bool,
+    resuming: resume::Resuming,
 }
 
 impl Bbr3 {
@@ -287,6 +290,7 @@ impl Bbr3 {
             undo: undo::Undo::default(),
             pacing: control::Pacing::default(),
             idle_restart: false,
+            resuming: resume::Resuming::default(),
         };
         bbr.init_pacing_rate(None);
         bbr
@@ -360,6 +364,7 @@ impl CongestionControl for Bbr3 {
         self.set_pacing_rate(ack.srtt);
         self.follow_recovery(&sample);
         self.set_cwnd(&sample);
+        self.keep_resuming();
     }
 
     /// `OnEnterFastRecovery` and `OnEnterRTO` (section 5.6.4.4). Marks say nothing (section 3.7).
@@ -390,6 +395,11 @@ impl CongestionControl for Bbr3 {
         } else if self.state == State::ProbeRtt {
             self.check_probe_rtt_done(cx.now, cx);
         }
+    }
+
+    fn resume(&mut self, step: Resumption) -> bool {
+        self.take_step(step);
+        true
     }
 
     fn cwnd(&self) -> u64 {

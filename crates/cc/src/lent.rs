@@ -3,7 +3,7 @@
 
 use cclab_interface::{
     AckSample as PktsAcked, CaEvent, CaState, CongestionOps, PacingStatus, RateSample as OpsRate,
-    StateColumn, TCP_INFINITE_SSTHRESH, Tcp, ack_flags,
+    Resumption, StateColumn, TCP_INFINITE_SSTHRESH, Tcp, ack_flags,
 };
 use cclab_units::{Rate, Time};
 
@@ -279,6 +279,10 @@ impl<O: CongestionOps> CongestionControl for Lent<O> {
         if idle > rto && rto > Time::ZERO && !self.ops.has_cong_control() {
             self.restart(idle, rto);
         }
+    }
+
+    fn resume(&mut self, step: Resumption) -> bool {
+        self.ops.resume(&mut self.tcp, step)
     }
 
     fn cwnd(&self) -> u64 {

@@ -50,7 +50,7 @@ use cclab_units::{Rate, Stream, Time};
 
 pub use cclab_interface as interface;
 pub use cclab_interface::state::StateColumn;
-pub use cclab_interface::{CongestionOps, Tcp};
+pub use cclab_interface::{CongestionOps, Resumption, Tcp};
 pub use lent::Lent;
 pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
 pub use stamps::StampClocks;
@@ -279,6 +279,12 @@ pub trait CongestionControl: Send {
         let _ = (idle, rto, cx);
     }
 
+    /// A connection resumes from what an earlier one found (RFC 9959): whether it does what it is told.
+    fn resume(&mut self, step: Resumption) -> bool {
+        let _ = step;
+        false
+    }
+
     /// The congestion window in bytes.
     fn cwnd(&self) -> u64;
 
@@ -335,6 +341,10 @@ impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
 
     fn on_restart(&mut self, idle: Time, rto: Time, cx: &mut Cx<'_>) {
         (**self).on_restart(idle, rto, cx);
+    }
+
+    fn resume(&mut self, step: Resumption) -> bool {
+        (**self).resume(step)
     }
 
     fn cwnd(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cclab_interface::{CongestionOps, StateColumn};
+use cclab_interface::{CongestionOps, Resumption, StateColumn, Tcp};
 use cclab_units::InKernel;
 use cclab_units::parameter::{Parameter, Params, Relation};
 
@@ -195,6 +195,21 @@ impl Variant {
         declared && params.get(ECT1) != 0.0
     }
 
+    /// Whether a connection can resume from what an earlier one found (RFC 9959) where windows are
+    /// counted so: Linux's stack moves its window, or it sets its own and does what it is told.
+    pub fn resumes(&self, arithmetic: Arithmetic) -> bool {
+        let config = self.any();
+        let step = Resumption::Ends;
+        match (self.ops, self.build) {
+            (Some(ops), _) if arithmetic == Arithmetic::Segments => {
+                let mut ops = ops(&config);
+                !ops.has_cong_control() || ops.resume(&mut Tcp::default(), step)
+            }
+            (_, Some(build)) => build(&config).resume(step),
+            _ => false,
+        }
+    }
+
     /// What makes one for a stack that counts windows so; `None`: only kernels have it.
     pub fn maker(&self, arithmetic: Arithmetic) -> Option<Maker> {
         match (self.ops, arithmetic) {
@@ -206,18 +221,23 @@ impl Variant {
     /// The columns of the inner state that it tells traces of the simulator; none of one that only
     /// kernels have.
     pub fn state_columns(&self) -> &'static [StateColumn] {
-        let config = Config {
+        let config = self.any();
+        match (self.ops, self.build) {
+            (Some(ops), _) => ops(&config).state_columns(),
+            (None, Some(build)) => build(&config).state_columns(),
+            (None, None) => &[],
+        }
+    }
+
+    /// What one is built from that nothing is sent by.
+    fn any(&self) -> Config {
+        Config {
             mss: 1_460,
             initial_window: 14_600,
             initial_ssthresh: u64::MAX,
             slow_start: SlowStart::Plain,
             arithmetic: Arithmetic::Segments,
             params: Params::defaults(self.params),
-        };
-        match (self.ops, self.build) {
-            (Some(ops), _) => ops(&config).state_columns(),
-            (None, Some(build)) => build(&config).state_columns(),
-            (None, None) => &[],
         }
     }
 

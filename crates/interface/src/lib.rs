@@ -16,7 +16,7 @@ mod tcp;
 #[doc(hidden)]
 pub use declare::Declared;
 pub use declare::{Given, Start};
-pub use ops::{CaEvent, CaState, CongestionOps, ack_flags};
+pub use ops::{CaEvent, CaState, CongestionOps, Resumption, ack_flags};
 pub use sample::{AckSample, RateSample};
 pub use state::{StateColumn, StateKind};
 pub use table::{Fault, INTERFACE_VERSION, Parameter, Table, Tell, Text};

@@ -75,6 +75,18 @@ pub mod ack_flags {
     pub const ECE: u32 = 1 << 2;
 }
 
+/// What a connection that resumes from what an earlier one found (RFC 9959) tells a variant that sets
+/// window and rate itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumption {
+    /// It may send as many bytes a second as this, if that is more than it would, until told otherwise.
+    Begins(u64),
+    /// Congestion while it did: it drains the path, and what it measures meanwhile says nothing.
+    Retreats,
+    /// All that it sent meanwhile is acknowledged, or it did not use it.
+    Ends,
+}
+
 /// A congestion control of Linux's stack (`struct tcp_congestion_ops`).
 ///
 /// At an acknowledgement the stack calls, in this order: [`pkts_acked`](Self::pkts_acked),
@@ -154,6 +166,13 @@ pub trait CongestionOps: Send {
         None
     }
 
+    /// A connection resumes, asked only of one with [`cong_control`](Self::cong_control): whether it
+    /// does what it is told. No hook of the kernel's.
+    fn resume(&mut self, tcp: &mut Tcp, step: Resumption) -> bool {
+        let _ = (tcp, step);
+        false
+    }
+
     /// The columns of the inner state that it tells traces, the same at any time.
     fn state_columns(&self) -> &'static [StateColumn] {
         &[]
@@ -216,6 +235,10 @@ impl<O: CongestionOps + ?Sized> CongestionOps for Box<O> {
 
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {
         (**self).sndbuf_expand(tcp)
+    }
+
+    fn resume(&mut self, tcp: &mut Tcp, step: Resumption) -> bool {
+        (**self).resume(tcp, step)
     }
 
     fn state_columns(&self) -> &'static [StateColumn] {

@@ -2,7 +2,7 @@
 
 use cclab_spec::Direction;
 use cclab_trace::Trace;
-use cclab_trace::schema::{Carrier, FlowSummary};
+use cclab_trace::schema::{Carrier, FlowSummary, Resumption};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -235,6 +235,11 @@ measured! {
             group(&[FrameMetrics::ROWS]);
 
         #[serde(default)]
+        resumption: Option<ResumptionMetrics> = |of| of.flow.resumption.zip(of.flow.started).map(ResumptionMetrics::measure),
+            "When its connection resumed from what it remembers of an earlier one; null of one that remembers nothing.",
+            group(&[ResumptionMetrics::ROWS]);
+
+        #[serde(default)]
         window_datagrams: Option<WindowDatagramMetrics> = |of| of.window.filter(|_| is_udp(of.flow)).map(|_| WindowDatagramMetrics::measure(&of.flow.warm_datagrams)),
             "datagrams of those that left after the warm-up.",
             group(&[WindowDatagramMetrics::ROWS]);
@@ -248,6 +253,24 @@ measured! {
         window_frames: Option<WindowFrameMetrics> = |of| of.window.filter(|_| of.flow.frames.sent > 0).map(|_| WindowFrameMetrics::measure((&of.flow.warm_frames, &of.flow.warm_frame_delay))),
             "frames of those that were made after the warm-up.",
             group(&[WindowFrameMetrics::ROWS]);
+    }
+}
+
+measured! {
+    /// When a connection resumed from what it remembers of an earlier one.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct ResumptionMetrics as "flow.resumption." of (Resumption, Time) {
+        jump_s: Option<f64> = |(it, started)| it.jumped.map(|at| (at - started).as_secs_f64()),
+            "From the first SYN until it went over to half the remembered window; null if it did not.",
+            row(Duration, "run", "sender").source("RFC 9959, Unvalidated Phase");
+
+        validation_s: Option<f64> = |(it, started)| it.validated.map(|at| (at - started).as_secs_f64()),
+            "From the first SYN until all that it had sent by that window was acknowledged without congestion; null if that did not happen.",
+            row(Duration, "run", "sender").source("RFC 9959, Validating Phase");
+
+        retreat_s: Option<f64> = |(it, started)| it.retreated.map(|at| (at - started).as_secs_f64()),
+            "From the first SYN until congestion made it retreat; null if it did not.",
+            row(Duration, "run", "sender").source("RFC 9959, Safe Retreat Phase");
     }
 }
 

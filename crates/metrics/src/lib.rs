@@ -45,7 +45,7 @@ pub use datagrams::{
 pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
-pub use flow::{FlowMetrics, LimitedShares};
+pub use flow::{FlowMetrics, LimitedShares, ResumptionMetrics};
 pub use foreseen::{Nearby, SlowerSlots, foreseen};
 pub use group::GroupMetrics;
 pub use input::MeasureInput;
@@ -63,4 +63,4 @@ pub use window::Window;
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they
 /// come to. Whoever changes that raises it: what a store remembers of the older version is measured
 /// again.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;

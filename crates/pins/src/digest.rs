@@ -129,9 +129,10 @@ pub fn told(summary: &RunSummary) -> String {
         probes,
         ..
     } = summary;
-    // Digests are older than delays of frames.
+    // Digests are older than delays of frames, and than what flows remember.
     let none = format!("{:?}", Histogram::default());
     let flows = format!("{flows:?}");
+    let flows = flows.replace(", resumption: None", "");
     let flows = flows.replace(
         &format!(", frame_delay: {none}, warm_frame_delay: {none}"),
         "",

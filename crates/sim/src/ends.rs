@@ -4,7 +4,7 @@ use cclab_cc::{EcnFeedback, Maker, Variant, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
-use cclab_tcp::{EcnMode, Misbehaviour, Receiver, ReceiverConfig, Sender};
+use cclab_tcp::{EcnMode, Misbehaviour, Receiver, ReceiverConfig, Remembered, Sender};
 use cclab_units::Stream;
 use cclab_units::parameter::Params;
 
@@ -81,6 +81,10 @@ pub fn ends(
         feedback,
         codepoint,
         rng: dice,
+        remembered: spec.remembered.map(|spec| Remembered {
+            window: spec.window,
+            rtt: spec.rtt,
+        }),
     });
     let at_once = matches!(
         spec.application,

@@ -4,7 +4,7 @@ use cclab_tcp::Sender;
 use cclab_tcp::limits::Limit;
 use cclab_tcp::sender::State;
 use cclab_trace::Histogram;
-use cclab_trace::schema::{FlowSample, FlowSummary, Limited};
+use cclab_trace::schema::{FlowSample, FlowSummary, Limited, Resumption};
 use cclab_units::Time;
 
 use crate::flow::Flow;
@@ -132,6 +132,11 @@ fn tcp_summary(
         warm_frames,
         frame_delay,
         warm_frame_delay,
+        resumption: sender.resumed().map(|resumed| Resumption {
+            jumped: resumed.jumped,
+            validated: resumed.validated,
+            retreated: resumed.retreated,
+        }),
         ..FlowSummary::default()
     }
 }

@@ -1,8 +1,9 @@
 //! What a scenario asks for that this simulator does not do: found before a run, by name.
 
+use cclab_cc::{Arithmetic, Variant};
 use cclab_layout::{Layout, Role};
 use cclab_spec::{By, Flow, Scenario, VariantFile};
-use cclab_tcp::profile;
+use cclab_tcp::profile::{self, Profile};
 use cclab_units::parameter::Params;
 
 use crate::own::OwnVariants;
@@ -147,6 +148,12 @@ fn unsupported_flows(scenario: &Scenario, known: &Known<'_>) -> Vec<Unsupported>
         if flow.command.is_some() {
             refuse(at("command"), "programs of the host".into());
         }
+        let built_in = cclab_cc::find_simulated(&flow.cc);
+        if let Some(profile) = profile::find(&scenario.stack).filter(|_| flow.remembered.is_some())
+            && let Some(what) = unsupported_memory(flow, built_in, profile)
+        {
+            refuse(at("remembered"), what);
+        }
         for (name, value) in &flow.sysctl {
             if let Some(what) = stack::unsupported_setting(name, value) {
                 refuse(at("sysctl"), what);
@@ -154,6 +161,33 @@ fn unsupported_flows(scenario: &Scenario, known: &Known<'_>) -> Vec<Unsupported>
         }
     }
     found
+}
+
+/// Why `flow`, whose variant is `built_in` or of a file, cannot resume on a stack from what it
+/// remembers; `None`: it can.
+fn unsupported_memory(
+    flow: &Flow,
+    built_in: Option<&Variant>,
+    profile: &Profile,
+) -> Option<String> {
+    let kept = Arithmetic::Segments;
+    let resumes = |arithmetic| match built_in {
+        Some(variant) => variant.resumes(arithmetic),
+        None => arithmetic == kept,
+    };
+    let what = match (resumes(profile.arithmetic), resumes(kept)) {
+        (true, _) => return None,
+        (false, true) => format!(
+            "what {} remembers on the stack {} (leave the `stack` out: that of Linux keeps the window)",
+            flow.cc, profile.name
+        ),
+        (false, false) => format!(
+            "what {} remembers, which sets its window itself (use a variant whose window the stack \
+             keeps, such as cubic, or bbr or bbr3)",
+            flow.cc
+        ),
+    };
+    Some(what)
 }
 
 /// What is said of the variant `cc` of `scenario`, which is none of the simulator's own.

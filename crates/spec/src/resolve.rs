@@ -16,6 +16,7 @@ mod program;
 mod receiver;
 mod relations;
 mod remark;
+mod remembered;
 mod traffic;
 mod variant;
 
@@ -89,6 +90,7 @@ pub(crate) fn resolve(
     let kernel = study.kernel.as_ref().map(kernel_name).transpose()?;
     let mut around = Around {
         names,
+        stack: &stack,
         overhead,
         run: duration,
         layout: &layout,

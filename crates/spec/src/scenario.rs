@@ -187,6 +187,16 @@ pub enum Transport {
     Udp,
 }
 
+/// What an earlier connection on the same path left (RFC 9959).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remembered {
+    /// Bytes that it had in flight.
+    pub window: u64,
+    /// Its smallest round-trip time.
+    pub rtt: Time,
+}
+
 /// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -246,6 +256,9 @@ pub struct Flow {
     /// What its receiver does otherwise than an honest one; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<Misbehaviour>,
+    /// What its connection remembers of an earlier one on its path (RFC 9959); absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Remembered>,
     /// Which way the data goes.
     pub direction: Direction,
     /// The first and the last bottleneck that the flow crosses, counted from 1; absent: all.
@@ -357,6 +370,7 @@ impl Flow {
             receiver_ecn: None,
             delayed_ack: None,
             receiver: None,
+            remembered: None,
             direction: Direction::Forward,
             crosses: None,
             from: None,

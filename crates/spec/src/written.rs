@@ -234,6 +234,9 @@ placed_table! {
         /// "duplicate-acks", "optimistic-acks", "loss-concealment", "mark-concealment" or
         /// "mark-exaggeration"; or a table with that as its `kind`. Default: "honest".
         receiver: Option<At<BriefOrFull<String, Receiver>>>,
+        /// What the connection remembers of an earlier one on the same path, from which it resumes with
+        /// care (RFC 9959). Default: nothing.
+        remembered: Option<At<Remembered>>,
         /// The application: "bulk", or a table with its `kind`. Default: bulk.
         application: Option<At<BriefOrFull<String, Application>>>,
         /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
@@ -294,6 +297,19 @@ pub(crate) struct Receiver {
     pub copies: Option<At<u32>>,
     /// Full segments beyond those that came (optimistic-acks). Default: 4.
     pub ahead: Option<At<u32>>,
+}
+
+/// What an earlier connection on the same path left.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { window = \"18.75MB\", rtt = \"600ms\" }"
+)]
+pub(crate) struct Remembered {
+    /// Bytes that it had in flight; the connection resumes at half of that.
+    pub window: At<SizeText>,
+    /// Its smallest round-trip time.
+    pub rtt: At<TimeText>,
 }
 
 /// An application, with the parameters of its kind.

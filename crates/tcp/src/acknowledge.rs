@@ -148,6 +148,7 @@ impl Sender {
             self.on_advance(now);
         }
         self.flight.arm_loss_probe(now);
+        self.resume_on_ack(now);
         self.cwnd_most = self.cwnd_most.max(self.flight.cc.cwnd());
         self.note_window(now);
         if advanced {

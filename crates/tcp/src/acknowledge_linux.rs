@@ -84,6 +84,7 @@ impl Sender {
                 self.stop(now, State::Finished);
             }
         }
+        self.resume_on_ack(now);
         self.note_window(now);
         if let Some(queue) = &mut self.queue {
             queue.on_window(self.rwnd);

@@ -12,7 +12,7 @@ use cclab_units::{Stream, Time};
 use crate::accecn::EcnMode;
 use crate::profile::{self, InitialSsthresh, PROFILES, Profile, Recovery};
 use crate::sender::State;
-use crate::{Config, Receiver, ReceiverConfig, Sender};
+use crate::{Config, Receiver, ReceiverConfig, Remembered, Sender};
 
 const RECOVERIES: [Recovery; 6] = [
     Recovery::Tahoe,
@@ -22,6 +22,11 @@ const RECOVERIES: [Recovery; 6] = [
     Recovery::Sack,
     Recovery::RackPrr,
 ];
+/// What the connections remember that acknowledge every fourth segment.
+const REMEMBERED: Remembered = Remembered {
+    window: 8_000,
+    rtt: Time::from_millis(2),
+};
 /// Payload bytes of a full segment; small, so that few bytes written make many segments.
 const MSS: u32 = 100;
 /// Acts of a timer at one instant that are not yet a livelock.
@@ -192,6 +197,7 @@ impl Connection {
             feedback: variant.ecn,
             codepoint: cclab_packet::Ecn::Ect0,
             rng: Stream::new(1, variant.name),
+            remembered: (ack.every == 4).then_some(REMEMBERED),
             profile: profile.into(),
         });
         let mut connection = Connection {

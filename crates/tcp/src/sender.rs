@@ -24,6 +24,7 @@ use crate::recovery::control::Control;
 use crate::recovery::episode::Episode;
 pub use crate::recovery::flight::Counters;
 use crate::recovery::flight::Flight;
+use crate::resume::{Remembered, Resume};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::seq;
@@ -56,6 +57,8 @@ pub struct Config {
     pub codepoint: Ecn,
     /// The flow's stream of random numbers.
     pub rng: Stream,
+    /// What an earlier connection on the same path left.
+    pub remembered: Option<Remembered>,
 }
 
 /// Where a connection is (RFC 9293 section 3.3.2, the active opener's side).
@@ -154,6 +157,8 @@ pub struct Sender {
     cwnd_usage: CwndUsage,
     /// The segment being timed, for clocks that time one per round.
     pub(crate) timed: Option<Timed>,
+    /// How it resumes from what it remembers.
+    pub(crate) resume: Option<Box<Resume>>,
 }
 
 /// From what a window control is built.
@@ -204,6 +209,7 @@ impl Sender {
             feedback,
             codepoint,
             rng,
+            remembered,
         } = config;
         let mut board = Scoreboard::default();
         let control = Control::new(&maker, &cc, &profile, recovery);
@@ -261,6 +267,9 @@ impl Sender {
             timeouts_in_row: 0,
             cwnd_usage: CwndUsage::default(),
             timed: None,
+            resume: remembered.map(|remembered| {
+                Box::new(Resume::new(remembered, cc.initial_window, u64::from(mss)))
+            }),
             flight: Flight {
                 recovery,
                 mss: u64::from(mss),
@@ -510,6 +519,7 @@ impl Sender {
 
     /// Nothing more leaves now. `limited` tells that the window is why.
     pub(crate) fn note_cwnd_usage(&mut self, now: Time, limited: bool) {
+        self.resume_on_pause(now);
         let buffered = self.flight.written.min(self.buffered);
         let waiting = self.flight.snd_nxt < buffered;
         let writer_waits = buffered < self.flight.written;

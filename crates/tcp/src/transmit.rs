@@ -91,7 +91,7 @@ impl Sender {
         if self.burst_left == 0 && self.leave == Leave::Nothing {
             return false;
         }
-        let pacing_rate = self.flight.cc.pacing_rate();
+        let pacing_rate = self.pace();
         // A burst that has begun leaves at once.
         if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
             self.limits.on_limit(now, Limit::Pacing);

@@ -33,7 +33,7 @@ impl Sender {
             return;
         }
         let bytes = std::mem::take(&mut self.burst_sent);
-        let rate = self.flight.cc.pacing_rate();
+        let rate = self.pace();
         let rate = rate.filter(|_| self.flight.counters.segments_sent >= UNPACED);
         self.pacer.on_packet(now, bytes, rate);
         if rate.is_some()

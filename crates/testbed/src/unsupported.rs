@@ -354,6 +354,10 @@ fn flow(scenario: &Scenario, flow: &Flow, target: Target, found: &mut Found) {
         let what = format!("a receiver with {} (a kernel's is honest)", receiver.name());
         found.refuse(at("receiver"), what);
     }
+    if flow.remembered.is_some() {
+        let what = "what a connection remembers (a kernel's resumes from nothing)";
+        found.refuse(at("remembered"), what);
+    }
     if let Some(mss) = flow.mss.filter(|&mss| mss < MIN_MSS) {
         found.refuse(
             at("mss"),

@@ -12,8 +12,8 @@ use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
     AckEvent, BandSummary, DropEvent, Echo, FlowSample, FlowSummary, FramesRow, LinkSummary,
-    Machine, ProbeSample, ProbeSummary, QueueEvent, QueueSample, RunSummary, TrafficSummary,
-    Transfer, WayRow,
+    Machine, ProbeSample, ProbeSummary, QueueEvent, QueueSample, Resumption, RunSummary,
+    TrafficSummary, Transfer, WayRow,
 };
 use crate::table::{Row, Table};
 use crate::tables::Bin;
@@ -109,6 +109,10 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
             true => &mut flow.warm_frames,
             false => &mut flow.frames,
         } = frames;
+    }
+    for (index, resumption) in read_some(dir)? {
+        let flow = of_flow(dir, &mut flows, index, <(u32, Resumption)>::TABLE)?;
+        flow.resumption = Some(resumption);
     }
     let path = table_path(dir, &<(u32, Bin)>::TABLE);
     for (index, first, histogram) in read_histograms(dir)? {

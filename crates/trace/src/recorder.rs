@@ -185,6 +185,7 @@ impl Recorder {
         write_rows(&dir, &summary.flows)?;
         write_some(&dir, &summary.flows, FlowSummary::ways)?;
         write_some(&dir, &summary.flows, FlowSummary::frame_rows)?;
+        write_some(&dir, &summary.flows, |flow| flow.resumption.into_iter())?;
         write_rows(&dir, &summary.links)?;
         write_some(&dir, &summary.links, |link| link.bands.iter().cloned())?;
         if !summary.traffic.is_empty() {

@@ -261,6 +261,20 @@ pub struct FlowSummary {
     pub frame_delay: Histogram,
     /// The same of those made after the warm-up.
     pub warm_frame_delay: Histogram,
+    /// Of a connection that remembers an earlier one, when it resumed from that.
+    pub resumption: Option<Resumption>,
+}
+
+/// `resumptions.parquet`: when a connection resumed from what it remembers of an earlier one (RFC 9959).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resumption {
+    /// When it went over to half the remembered window; absent: it did not.
+    pub jumped: Option<Time>,
+    /// When all that it had sent by that window was acknowledged without congestion; absent: that did
+    /// not happen.
+    pub validated: Option<Time>,
+    /// When congestion made it retreat; absent: it did not.
+    pub retreated: Option<Time>,
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.

@@ -4,8 +4,8 @@ use cclab_units::{Rate, Time};
 
 use crate::schema::{
     AckEvent, BandSummary, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, FramesRow,
-    LinkSummary, ProbeSample, ProbeSummary, QueueAction, QueueEvent, QueueSample, TrafficSummary,
-    Transfer, WayRow,
+    LinkSummary, ProbeSample, ProbeSummary, QueueAction, QueueEvent, QueueSample, Resumption,
+    TrafficSummary, Transfer, WayRow,
 };
 use crate::table::{Row, Table, table};
 
@@ -152,6 +152,15 @@ table! {
 }
 
 table! {
+    "resumptions": "When a connection resumed from what it remembers of an earlier one (RFC 9959): one row per flow that remembers. Only with such flows.",
+    Resumption,
+    "flow": u32, "Index of the flow in `flows.parquet`.";
+    "jumped_ns": Option<Time> = jumped, "When it went over to half the remembered window; null if it did not.";
+    "validated_ns": Option<Time> = validated, "When all that it had sent by that window was acknowledged without congestion; null if that did not happen.";
+    "retreated_ns": Option<Time> = retreated, "When congestion made it retreat; null if it did not.";
+}
+
+table! {
     "frames": "What became of the frames of a video: one row per flow, and with a warm-up one more of those that were made after it. Only with videos.",
     FramesRow,
     "flow": u32, "Index of the flow in `flows.parquet`.";
@@ -256,7 +265,7 @@ table! {
 }
 
 /// Every table of a trace.
-pub const TABLES: [Table; 15] = [
+pub const TABLES: [Table; 16] = [
     <(Time, FlowSample)>::TABLE,
     <(Time, QueueSample)>::TABLE,
     <(Time, AckEvent)>::TABLE,
@@ -265,6 +274,7 @@ pub const TABLES: [Table; 15] = [
     <(u32, FlowSummary)>::TABLE,
     <(u32, WayRow)>::TABLE,
     <(u32, FramesRow)>::TABLE,
+    <(u32, Resumption)>::TABLE,
     <(u32, LinkSummary)>::TABLE,
     <(u32, BandSummary)>::TABLE,
     <(u32, TrafficSummary)>::TABLE,

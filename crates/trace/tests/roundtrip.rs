@@ -7,7 +7,7 @@ use cclab_packet::Packet;
 use cclab_trace::schema::{
     AckEvent, BandSummary, Carrier, Datagrams, DropEvent, DropReason, Echo, Fidelity, FlowSample,
     FlowSummary, Frames, Limited, LinkSummary, Machine, ProbeSummary, QueueAction, QueueEvent,
-    QueueSample, RunSummary, TrafficSummary, Transfer,
+    QueueSample, Resumption, RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -196,6 +196,11 @@ fn summary() -> RunSummary {
         },
         frame_delay: histogram(&[34, 35]),
         warm_frame_delay: histogram(&[35]),
+        resumption: Some(Resumption {
+            jumped: Some(Time::from_nanos(36)),
+            validated: None,
+            retreated: Some(Time::from_nanos(37)),
+        }),
     };
     let link = LinkSummary {
         name: "bottleneck".into(),
@@ -389,7 +394,7 @@ fn the_same_run_gives_the_same_bytes() {
     record(a.path(), 1000);
     record(b.path(), 1000);
     let (a, b) = (files(a.path()), files(b.path()));
-    assert_eq!(a.len(), 16);
+    assert_eq!(a.len(), 17);
     assert!(a == b);
 }
 

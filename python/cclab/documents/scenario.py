@@ -505,6 +505,15 @@ class Probe(ProbeFrom):
     """The node of a graph that they go to."""
 
 
+class Remembered(TypedDict):
+    """What an earlier connection on the same path left (RFC 9959)."""
+
+    rtt: Time
+    """Its smallest round-trip time."""
+    window: int
+    """Bytes that it had in flight."""
+
+
 class Reorder(TypedDict):
     """Packets that are held back, so that later ones overtake them."""
 
@@ -668,6 +677,8 @@ class Flow(FlowFrom):
     """What its receiver does otherwise than an honest one; absent: nothing."""
     receiver_ecn: NotRequired[bool | Literal["accecn"]]
     """The most that its receiver agrees to; absent: whatever it asks for."""
+    remembered: NotRequired[Remembered]
+    """What its connection remembers of an earlier one on its path (RFC 9959); absent: nothing."""
     rwnd: int | None
     """The largest window the receiver advertises, in bytes; absent: the profile's."""
     server: NotRequired[list[str]]

@@ -38,6 +38,7 @@ TABLES = (
     "variant_states",
     "flows",
     "datagrams",
+    "resumptions",
     "frames",
     "links",
     "bands",

@@ -66,7 +66,9 @@ impl Bbr {
             self.recovery.on_round();
         }
         self.sample_policer(tcp, sample);
-        self.bandwidth.take(self.constants.bw_rtts, sample);
+        if !self.is_tainted() {
+            self.bandwidth.take(self.constants.bw_rtts, sample);
+        }
     }
 }
 

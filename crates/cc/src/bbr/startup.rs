@@ -29,6 +29,11 @@ impl Pipe {
         self.rounds
     }
 
+    /// It is taken for full.
+    pub(super) fn fill(&mut self) {
+        self.full = true;
+    }
+
     /// A timeout: rates from now on are compared with nothing.
     pub(super) fn forget_rate(&mut self) {
         self.bw = 0;

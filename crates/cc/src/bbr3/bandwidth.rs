@@ -52,6 +52,8 @@ impl Bbr3 {
             bandwidth.round_start = true;
             self.cycle.on_round();
         }
-        self.bandwidth.take(&rate);
+        if !self.is_tainted() {
+            self.bandwidth.take(&rate);
+        }
     }
 }

@@ -28,6 +28,13 @@ impl Pacing {
         self.rate
     }
 
+    /// At least so many bytes a second.
+    pub(super) fn raise(&mut self, bytes: f64) {
+        if bytes > self.bytes {
+            self.set(bytes);
+        }
+    }
+
     pub(super) fn set(&mut self, bytes: f64) {
         self.bytes = bytes;
         // What is no number becomes one bit a second, which the sender refuses.

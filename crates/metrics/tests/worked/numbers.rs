@@ -173,3 +173,22 @@ fn an_empty_steady_window_measures_nothing() {
             .all(|flow| flow.steady_goodput_bps.is_none())
     );
 }
+
+/// The first flow sent its first SYN at 0.5 s, jumped at 1.7 s and retreated at 2 s.
+#[test]
+fn a_resumption_is_counted_from_the_first_syn() {
+    let mut trace = trace();
+    let flow = &mut trace.summary.flows[0];
+    flow.started = Some(seconds(0.5));
+    flow.resumption = Some(cclab_trace::schema::Resumption {
+        jumped: Some(seconds(1.7)),
+        validated: None,
+        retreated: Some(seconds(2.0)),
+    });
+    let flows = measure(&trace, &WARMUP).flows;
+    let found = flows[0].resumption.expect("it remembers");
+    close(found.jump_s, 1.2);
+    close(found.retreat_s, 1.5);
+    assert_eq!(found.validation_s, None);
+    assert!(flows[1].resumption.is_none());
+}

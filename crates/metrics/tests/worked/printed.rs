@@ -1,7 +1,7 @@
 //! What is printed, and that it agrees with itself.
 
 use super::*;
-use cclab_trace::schema::{BandSummary, ProbeSummary};
+use cclab_trace::schema::{BandSummary, ProbeSummary, Resumption};
 use proptest::prelude::*;
 
 /// The paths of what is printed, of a list its first member's; `rows` end where a row stands.
@@ -48,6 +48,7 @@ fn the_rows_are_exactly_what_is_printed() {
         started: 1,
         ..TrafficSummary::default()
     }];
+    in_real_time.summary.flows[0].resumption = Some(Resumption::default());
     let over_udp = &mut in_real_time.summary.flows[1];
     over_udp.transport = cclab_trace::schema::Carrier::Udp;
     (over_udp.back.sent, over_udp.frames.sent) = (1, 1);
@@ -70,7 +71,7 @@ fn the_rows_are_exactly_what_is_printed() {
     let is_null = |path: &str| {
         let group = path.strip_prefix("flow.").unwrap_or(path);
         let group = group.strip_prefix("window_").unwrap_or(group);
-        ["datagrams", "back", "frames", "limited"].contains(&group)
+        ["datagrams", "back", "frames", "limited", "resumption"].contains(&group)
     };
     printed.retain(|path| !is_null(path));
     // Rows of what the bottleneck's queues did are named without it.

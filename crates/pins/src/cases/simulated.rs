@@ -253,8 +253,37 @@ fn core() -> Vec<Case> {
         }
         case("core", name, vec![scenario])
     })
+    .chain([case(
+        "core",
+        "flows that remember",
+        vec![scenario(REMEMBERED)],
+    )])
     .collect()
 }
+
+/// One jumps and is validated, one retreats, and one that models the path does each.
+const REMEMBERED: &str = r#"
+duration = "6s"
+trace.interval = "100ms"
+[network.bottleneck]
+rate = "20Mbit"
+delay = "50ms"
+queue = { limit = "100ms" }
+[[flow]]
+remembered = { window = "125kB", rtt = "100ms" }
+[[flow]]
+cc = "bbr3"
+start = "1s"
+remembered = { window = "125kB", rtt = "100ms" }
+[[flow]]
+cc = "reno"
+start = "2s"
+remembered = { window = "2MB", rtt = "100ms" }
+[[flow]]
+cc = "bbr"
+start = "3s"
+remembered = { window = "2MB", rtt = "100ms" }
+"#;
 
 /// A scenario that has `kind`.
 pub(super) fn of_kind(kind: &Kind) -> Scenario {

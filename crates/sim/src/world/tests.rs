@@ -101,6 +101,7 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
         feedback: cclab_cc::EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,
         rng: cclab_units::Stream::new(1, "broken"),
+        remembered: None,
         profile: profile.into(),
     });
     world.run(&Progress::default())

@@ -181,6 +181,7 @@ fn of_tcp_alone(flow: &written::Flow) -> Result<(), Problem> {
         ("ecn", place(&flow.ecn)),
         ("delayed_ack", place(&flow.delayed_ack)),
         ("receiver", place(&flow.receiver)),
+        ("remembered", place(&flow.remembered)),
     ];
     let Some((key, at)) = given
         .into_iter()

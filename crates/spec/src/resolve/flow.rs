@@ -10,6 +10,7 @@ use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::program::program;
 use super::receiver::receiver;
+use super::remembered::remembered;
 use super::variant::variant;
 use super::{Files, positive_time};
 use crate::de::At;
@@ -33,6 +34,8 @@ const MAX_FLOWS: u64 = 100_000;
 /// What flows are resolved beside.
 pub(super) struct Around<'a, 'f> {
     pub names: &'a Names,
+    /// The name of the study's stack.
+    pub stack: &'a str,
     /// Bytes of a full packet beyond the MSS.
     pub overhead: u32,
     /// The study's duration.
@@ -221,6 +224,7 @@ fn flow(
         )?,
         Some(_) => (String::new(), BTreeMap::new()),
     };
+    let remembered = remembered(flow, around.stack)?;
     let resolved = Flow {
         name: name.to_owned(),
         group: flow.group.as_ref().map(|group| group.value.clone()),
@@ -251,6 +255,7 @@ fn flow(
         receiver_ecn: ecn.receiver,
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
         receiver: receiver(flow)?,
+        remembered,
         direction: ends.direction,
         crosses: ends.crosses,
         from: ends.from.clone(),

@@ -1,6 +1,6 @@
 //! Who keeps the window of a flow.
 
-use cclab_cc::{Arithmetic, Config, CongestionControl, Maker, StateColumn};
+use cclab_cc::{Arithmetic, Config, CongestionControl, Maker, Resumption, StateColumn};
 use cclab_units::Rate;
 
 use super::linux::{Finder, Linux};
@@ -48,6 +48,23 @@ impl Control {
         match self {
             Control::Own(own) => &mut **own,
             Control::Linux(_) => unreachable!("the stack keeps the window"),
+        }
+    }
+
+    /// Whether it is the stack that moves the window: the variant neither keeps it nor sets it at each
+    /// acknowledgement.
+    pub fn keeps_window(&self) -> bool {
+        match self {
+            Control::Own(_) => false,
+            Control::Linux(linux) => linux.keeps_window(),
+        }
+    }
+
+    /// Tells the variant that its connection resumes: whether it does what it is told.
+    pub fn resume(&mut self, step: Resumption) -> bool {
+        match self {
+            Control::Own(own) => own.resume(step),
+            Control::Linux(linux) => linux.resume(step),
         }
     }
 

@@ -147,6 +147,17 @@ impl Flight {
         }
     }
 
+    /// Whether losses or a mark are being dealt with, and whether after a timeout.
+    pub fn congestion_seen(&self) -> (bool, bool) {
+        match &self.cc {
+            Control::Linux(linux) => linux.congestion_seen(),
+            Control::Own(_) => {
+                let phase = self.episode.phase();
+                (phase != Phase::Open, phase == Phase::Loss)
+            }
+        }
+    }
+
     /// Tells the variant of congestion.
     pub fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
         // Whatever the reason (RFC 3168 section 6.1.2); not beside counts (RFC 9768 section 3.1.5).

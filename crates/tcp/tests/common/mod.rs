@@ -132,6 +132,7 @@ pub fn config(
         feedback: EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,
         rng: Stream::new(1, "script"),
+        remembered: None,
         profile: profile.into(),
     }
 }

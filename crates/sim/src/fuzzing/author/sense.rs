@@ -7,7 +7,7 @@ use super::{Author, NODES, Table};
 /// Keys of which a loss has those of one group, beside its place.
 const LOSSES: [&[&str]; 3] = [&["rate"], &["p", "r", "good", "bad"], &["packets", "flow"]];
 /// Keys of a flow that only TCP has.
-const OF_TCP: [&str; 12] = [
+const OF_TCP: [&str; 13] = [
     "cc",
     "cc_params",
     "rwnd",
@@ -19,6 +19,7 @@ const OF_TCP: [&str; 12] = [
     "ecn",
     "delayed_ack",
     "receiver",
+    "remembered",
     "sysctl",
 ];
 /// Applications of flows over UDP, and over TCP.
@@ -35,8 +36,6 @@ const OVER_TCP: [&str; 6] = [
 impl Author<'_> {
     /// Parameters beside the keys of a table, and keys of which one excludes others.
     pub(super) fn finish(&mut self, name: &str, table: &mut Table) {
-        let text =
-            |table: &Table, key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         match name {
             "Queue" => {
                 let kind = text(table, "kind").unwrap_or_else(|| "droptail".into());
@@ -110,6 +109,14 @@ impl Author<'_> {
                     let receiver = self.receiver();
                     table.insert("receiver".into(), receiver);
                 }
+                if table.contains_key("remembered") {
+                    let windows = ["40kB", "300kB", "3MB"];
+                    let rtts = ["2ms", "30ms", "300ms"];
+                    let window = self.bytes.one_of(&windows);
+                    let rtt = self.bytes.one_of(&rtts);
+                    let remembered = json!({ "window": window, "rtt": rtt });
+                    table.insert("remembered".into(), remembered);
+                }
                 if table.contains_key("sndbuf") {
                     let sizes = ["4608B", "20kB", "300kB"];
                     table.insert("sndbuf".into(), json!(self.bytes.one_of(&sizes)));
@@ -163,6 +170,8 @@ impl Author<'_> {
             self.join(links);
         }
         study.insert("network".into(), network.into());
+        let stack = text(study, "stack").unwrap_or_default();
+        let of_linux = stack.is_empty() || stack.starts_with("linux");
         for (kind, prefix) in [("flow", "f"), ("traffic", "t")] {
             let sources = study.get_mut(kind).and_then(Value::as_array_mut);
             for (index, source) in sources.into_iter().flatten().enumerate() {
@@ -170,6 +179,10 @@ impl Author<'_> {
                     continue;
                 };
                 source.insert("name".into(), json!(format!("{prefix}{index}")));
+                let resumes = of_linux && resumes(source);
+                if source.contains_key("remembered") && !resumes && !self.bytes.chance(8) {
+                    source.remove("remembered");
+                }
                 if !self.bytes.chance(2) {
                     self.place(source, index, parking_lot, graph);
                 }
@@ -225,4 +238,16 @@ impl Author<'_> {
             source.insert("rtt".into(), json!(format!("{rtt}ms")));
         }
     }
+}
+
+/// Whether the variant of a flow can resume on Linux's stack.
+fn resumes(flow: &Table) -> bool {
+    let cc = text(flow, "cc").unwrap_or_else(|| "cubic".into());
+    let variant = cclab_cc::find(&cc);
+    variant.is_some_and(|variant| variant.resumes(cclab_cc::Arithmetic::Segments))
+}
+
+/// The text at `key` of `table`, if there is one.
+fn text(table: &Table, key: &str) -> Option<String> {
+    table.get(key).and_then(Value::as_str).map(str::to_owned)
 }

@@ -29,7 +29,7 @@ mod timeout;
 mod timers;
 mod usage;
 
-use cclab_cc::{Config, StampClocks, StateColumn};
+use cclab_cc::{Config, Resumption, StampClocks, StateColumn};
 use cclab_interface::{CaEvent, CaState, CongestionOps, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp};
 use cclab_units::{Rate, Time};
 
@@ -237,6 +237,39 @@ impl Linux {
         u64::from(self.tcp.snd_cwnd) * self.mss
     }
 
+    /// Whether it moves the window itself, as the variant has no `cong_control`.
+    pub fn keeps_window(&self) -> bool {
+        !self.controls
+    }
+
+    /// Tells a variant with `cong_control` that its connection resumes.
+    pub fn resume(&mut self, step: Resumption) -> bool {
+        self.ops.resume(&mut self.tcp, step)
+    }
+
+    /// The window is `bytes`, a segment at least.
+    pub fn set_window(&mut self, bytes: u64) {
+        let segments = (bytes / self.mss).clamp(1, u64::from(self.tcp.snd_cwnd_clamp));
+        self.tcp.snd_cwnd = segments as u32;
+        self.tcp.snd_cwnd_stamp = self.tcp.jiffies32();
+    }
+
+    /// The window is `window` bytes at most, and what a reduction leads to `threshold`.
+    pub fn confine(&mut self, window: u64, threshold: u64) {
+        if window < self.cwnd() {
+            self.set_window(window);
+        }
+        if threshold < self.ssthresh() {
+            self.set_ssthresh(threshold);
+        }
+    }
+
+    /// The slow-start threshold is `bytes`, two segments at least.
+    pub fn set_ssthresh(&mut self, bytes: u64) {
+        let most = u64::from(TCP_INFINITE_SSTHRESH - 1);
+        self.tcp.snd_ssthresh = (bytes / self.mss).clamp(2, most) as u32;
+    }
+
     /// The slow-start threshold in bytes; `u64::MAX` before it is known.
     pub fn ssthresh(&self) -> u64 {
         match self.tcp.snd_ssthresh {
@@ -298,6 +331,12 @@ impl Linux {
     /// Windows that the send buffer holds (`sndbuf_expand`).
     pub fn buffered_windows(&mut self) -> u64 {
         self.ops.sndbuf_expand(&mut self.tcp).map_or(2, u64::from)
+    }
+
+    /// Whether losses or a mark are being dealt with, and whether after a timeout.
+    pub fn congestion_seen(&self) -> (bool, bool) {
+        let state = self.tcp.ca();
+        (state >= CaState::Cwr, state == CaState::Loss)
     }
 
     /// Whether losses are being repaired.
