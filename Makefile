@@ -18,6 +18,7 @@ ATTACK_SECONDS ?= 3600
 ATTACK_FLAGS ?=
 NULL_FLAGS ?=
 BENCH_FLAGS ?=
+WHEEL_FLAGS ?=
 # One of 40 parts of the mutants, every fortieth; MUTANTS_SHARD=0/1 is all of them.
 MUTANTS_SHARD ?= 0/40
 MUTANTS_FLAGS ?=
@@ -71,6 +72,10 @@ develop: .venv/.core-$(TEST_PROFILE) .venv/.agent-$(TEST_PROFILE) ## Build it as
 .PHONY: kernel
 kernel: setup ## Build the kernels of the linux backend, once
 	$(KERNELS)
+
+.PHONY: wheel
+wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
+	$(BIN)/python wheels/build.py $(WHEEL_FLAGS)
 
 .PHONY: demo
 demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
@@ -142,7 +147,7 @@ lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of 
 	$(BIN)/lint-imports
 	@echo "== mypy"
 	$(BIN)/mypy
-	for script in benches/*.py docs/*.py studies/*/*.py; do \
+	for script in benches/*.py docs/*.py studies/*/*.py wheels/*.py wheels/*/*.py; do \
 		MYPYPATH="$$(dirname "$$script")" $(BIN)/mypy --strict "$$script"; done
 	@echo "== stubtest"
 	$(BIN)/stubtest cclab._core
@@ -271,7 +276,7 @@ mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANT
 
 .PHONY: clean
 clean: ## Remove all that the other targets made
-	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts demo results
+	rm -rf .venv target dist fuzz/target fuzz/corpus fuzz/artifacts demo results
 	rm -rf $(dir $(JAVASCRIPT))
 	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ from typing_extensions import disjoint_base
 from cclab.variant.files import Class
 
 __all__ = [
+    "BUILT_FROM",
     "CORE_VERSION",
     "LEAST_SHARE",
     "METRICS_VERSION",
@@ -83,6 +84,9 @@ __all__ = [
 
 VERSION: str
 """Version of cclab."""
+
+BUILT_FROM: str
+"""The commit that a wheel was built from; empty of what was built otherwise."""
 
 CORE_VERSION: int
 """Version of what every simulated run goes through, stacks, variants and disciplines apart."""

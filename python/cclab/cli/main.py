@@ -72,7 +72,8 @@ than most of them to run."""
 
 def _version(wanted: bool) -> None:
     if wanted:
-        tell(f"cclab {_core.VERSION}, {versions.AT_HAND}")
+        built = f" (built from {_core.BUILT_FROM})" if _core.BUILT_FROM else ""
+        tell(f"cclab {_core.VERSION}{built}, {versions.AT_HAND}")
         raise typer.Exit
 
 

@@ -1,4 +1,4 @@
-"""Kernels that were made, in the user's cache.
+"""Kernels that were made, in the user's cache, and those that came in the wheel `cclab-kernel`.
 
     CACHE/KEY/        a kernel: linux, config, build.json, tree.tar.gz; appears whole or not at all
     CACHE/KEY-HASH/   it with modules of users' files; see `modules`
@@ -8,7 +8,7 @@
     CACHE/tarballs.json   what tarballs are, so that a large file is not read each time
 
 A kernel has the names under which it was asked for, one or several; of kernels with the same name
-the one that got it last bears it.
+the wheel's bears it, or else the one that got it last.
 
 CACHE is `$XDG_CACHE_HOME/cclab/kernel`, `~/.cache/cclab/kernel` without one.
 """
@@ -25,12 +25,16 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cclab import shown, whole
 from cclab.errors import InputError
+from cclab.kernel import wheel
 from cclab.kernel.recipe import Recipe
 from cclab.kernel.source import SERIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SCHEMA = "cclab-kernel-build/1"
 OVERRIDE = "CCLAB_KERNEL"
@@ -54,6 +58,8 @@ class Origin:
     """The series of cclab's patches, such as 6.12, or the folder of the user's own."""
     current: bool
     """Whether this version of cclab would make it so; the user's own patches decide themselves."""
+    of_wheel: bool = False
+    """Whether it came in the wheel, without what modules are linked with."""
 
 
 @dataclass(frozen=True)
@@ -89,34 +95,51 @@ def installed(name: str | None = None) -> Kernel | None:
 
 
 def current() -> list[Kernel]:
-    """The kernels in the cache that studies can name: those made as this version makes them."""
+    """The kernels that studies can name: those made as this version makes them."""
     return [kernel for kernel in listed() if kernel.origin is not None and kernel.origin.current]
 
 
 def listed() -> list[Kernel]:
-    """All kernels in the cache by name: of each name the newest, if possible one that is current.
+    """All kernels by name: of each the wheel's, or else the newest, if possible a current one.
 
     Names are in the order in which people read their numbers.
     """
+    return _listed([*_entries(wheel.folder(), of_wheel=True), *_entries(folder(), of_wheel=False)])
+
+
+def built() -> list[Kernel]:
+    """As `listed`, of the kernels in the user's cache alone."""
+    return _listed(_entries(folder(), of_wheel=False))
+
+
+def _entries(home: Path | None, *, of_wheel: bool) -> list[tuple[Path, bool]]:
+    if home is None:
+        return []
+    try:
+        return [(entry, of_wheel) for entry in home.iterdir()]
+    except OSError:
+        return []
+
+
+def _listed(entries: Iterable[tuple[Path, bool]]) -> list[Kernel]:
     recipes: dict[str, Recipe | None] = {}
-    newest: dict[str, tuple[bool, int, Kernel]] = {}
-    with contextlib.suppress(OSError):
-        for entry in folder().iterdir():
-            build = _build_of(entry)
-            if build is None:
-                continue
-            patches = build["patches"]
-            own = Path(patches).is_absolute()
-            if patches not in recipes:
-                recipes[patches] = None if own else Recipe.shipped(patches)
-            recipe = recipes[patches]
-            same = recipe is not None and recipe.sha256 == build["recipe_sha256"]
-            origin = Origin(build["tarball"], patches, own or same)
-            for name, since in build["names"].items():
-                made = (origin.current, since, _kernel(entry, build, name, origin))
-                if name not in newest or newest[name][:2] < made[:2]:
-                    newest[name] = made
-    return [newest[name][2] for name in sorted(newest, key=_by_number)]
+    first: dict[str, tuple[bool, bool, int, Kernel]] = {}
+    for entry, of_wheel in entries:
+        build = _build_of(entry)
+        if build is None:
+            continue
+        patches = build["patches"]
+        own = Path(patches).is_absolute()
+        if patches not in recipes:
+            recipes[patches] = None if own else Recipe.shipped(patches)
+        recipe = recipes[patches]
+        same = recipe is not None and recipe.sha256 == build["recipe_sha256"]
+        origin = Origin(build["tarball"], patches, own or same, of_wheel)
+        for name, since in build["names"].items():
+            ranked = (origin.current, of_wheel, since, _kernel(entry, build, name, origin))
+            if name not in first or first[name][:3] < ranked[:3]:
+                first[name] = ranked
+    return [first[name][3] for name in sorted(first, key=_by_number)]
 
 
 def build_command(name: str | None = None) -> str:
@@ -159,10 +182,7 @@ def valid(name: str) -> str:
 
 def find(key: str, name: str) -> Kernel | None:
     """The kernel `key` by its name `name`, if the cache has it whole and so called."""
-    for kernel in listed():
-        if kernel.key == key and kernel.name == name:
-            return kernel
-    return None
+    return next((k for k in built() if k.key == key and k.name == name), None)
 
 
 def call(key: str, name: str) -> bool:
@@ -175,7 +195,7 @@ def call(key: str, name: str) -> bool:
     if build is None:
         return False
     document = {**build, "names": {**build["names"], name: time.time_ns()}}
-    whole.file(entry / "build.json", (json.dumps(document, indent=1) + "\n").encode())
+    whole.file(entry / "build.json", as_json(document).encode())
     return True
 
 
@@ -203,7 +223,21 @@ def describe(
         "linux_bytes": linux.stat().st_size,
         **made_of,
     }
-    return json.dumps(document, indent=1) + "\n"
+    return as_json(document)
+
+
+def as_json(build: dict[str, Any]) -> str:
+    """What is said of a kernel as the text of its build.json."""
+    return json.dumps(build, indent=1) + "\n"
+
+
+def described(entry: Path) -> dict[str, Any]:
+    """What build.json in the folder `entry` of a kernel says. Raises `LookupError` if it is not
+    whole."""
+    build = _build_of(entry)
+    if build is None:
+        raise LookupError(f"{entry} holds no whole kernel")
+    return build
 
 
 def folder() -> Path:

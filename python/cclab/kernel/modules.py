@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab.errors import InputError, RunError
-from cclab.kernel import cache, programs, tree
+from cclab.kernel import cache, programs, tree, wheel
 from cclab.kernel.workshop import StepError, Workshop
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def linked(kernel: Kernel, modules: Iterable[Module], listener: Listener | None 
     if not wanted:
         return kernel.path
     home = cache.folder()
+    kernel = _with_tree(kernel)
     names = {module.name for module in wanted}
     if (there := _there(home, kernel, names)) is not None:
         return there
@@ -89,6 +90,18 @@ def linked(kernel: Kernel, modules: Iterable[Module], listener: Listener | None 
     if made is None:
         raise RunError(f"the kernel in {entry} is not as it was written; is another program there?")
     return made
+
+
+def _with_tree(kernel: Kernel) -> Kernel:
+    """The kernel built here of the same name, if `kernel` came in the wheel and there is one."""
+    if kernel.origin is None or not kernel.origin.of_wheel:
+        return kernel
+    same = (
+        built
+        for built in cache.built()
+        if built.name == kernel.name and built.origin is not None and built.origin.current
+    )
+    return next(same, kernel)
 
 
 def _there(home: Path, kernel: Kernel, names: set[str]) -> Path | None:
@@ -271,6 +284,11 @@ def _no_tree(kernel: Kernel) -> str:
         return (
             f"{cache.OVERRIDE} gives a kernel without what its modules are linked with; kernels of "
             "`cclab kernel build` have that"
+        )
+    if kernel.origin.of_wheel:
+        return (
+            f"the wheel {wheel.NAME} brings the kernel {kernel.name} without what modules are "
+            f"linked with; please run: {cache.build_command(kernel.name)}"
         )
     why = tree.why_not(kernel.path.parent)
     if why is not None:

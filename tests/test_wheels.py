@@ -1,0 +1,114 @@
+"""The wheels, as somebody has them who has neither a compiler nor Rust: pip, and the first figure
+from the simulator and from the kernel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[1]
+
+QUICKSTART = (ROOT / "examples" / "quickstart.toml").read_text()
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheels by their names: Rust as the tests have it, which is built already."""
+    out = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, str(ROOT / "wheels" / "build.py"), "--profile", "checked"]
+    subprocess.run([*build, "--out", str(out)], check=True, capture_output=True)
+    return {wheel.name.partition("-")[0]: wheel for wheel in out.glob("*.whl")}
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> Path:
+    """A folder of programs in which cclab is installed, and no others."""
+    home = tmp_path_factory.mktemp("bare")
+    venv.create(home / "venv", with_pip=True)
+    programs = home / "venv" / "bin"
+    _run(["pip", "install", "--quiet", *map(str, wheels.values())], programs, home)
+    return programs
+
+
+def _run(command: Sequence[str], programs: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command that finds no programs but those; its home is empty."""
+    settings = ("HTTP", "HTTPS", "NO", "ALL")
+    passed_on = {
+        k: v for k, v in os.environ.items() if k.upper().removesuffix("_PROXY") in settings
+    }
+    passed_on |= {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_"))}
+    environment = {**passed_on, "PATH": str(programs), "HOME": str(home), "TMPDIR": str(home)}
+    words = [str(programs / command[0]), *command[1:]]
+    ended = subprocess.run(words, env=environment, cwd=home, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+def test_the_wheel_of_kernels_offers_their_sources(wheels: dict[str, Path]) -> None:
+    with zipfile.ZipFile(wheels["cclab_kernel"]) as wheel:
+        files = wheel.namelist()
+        kernels = {name.split("/")[2] for name in files if name.startswith("cclab_kernel/kernels/")}
+        for name in ("6.1", "6.12"):
+            sources = [f for f in files if f.startswith(f"cclab_kernel/sources/{name}/")]
+            assert sum(f.endswith(".patch") for f in sources) >= 10
+            told = wheel.read(f"cclab_kernel/sources/{name}/SOURCE.txt").decode()
+            assert f"linux-source-{name}.tar.xz" in told
+            assert any(f"kernels/{key}/config" in told for key in kernels)
+        (licence,) = (f for f in files if f.endswith("/COPYING"))
+        assert b"GNU GENERAL PUBLIC LICENSE" in wheel.read(licence)
+        programs = [f for f in files if f.endswith("/linux")]
+        assert len(programs) == 2
+        # pip makes those executable that are so in the wheel.
+        assert all((wheel.getinfo(f).external_attr >> 16) & 0o111 == 0o111 for f in programs)
+        # Nothing tells when or where it was built.
+        tell = b"".join(wheel.read(f) for f in files if not f.endswith("/linux"))
+        assert str(Path.home()).encode() + b"/" not in tell
+        assert str(ROOT).encode() not in tell
+
+
+def test_wheels_have_the_size_that_one_downloads_in_a_moment(wheels: dict[str, Path]) -> None:
+    assert wheels["cclab_kernel"].stat().st_size < 12e6
+    assert wheels["cclab"].stat().st_size < 40e6
+
+
+def test_the_kernels_wheel_built_twice_has_the_same_bytes(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    build = [sys.executable, str(ROOT / "wheels" / "build.py"), "--only", "cclab-kernel"]
+    subprocess.run([*build, "--out", str(tmp_path)], check=True, capture_output=True)
+    (again,) = tmp_path.glob("*.whl")
+    assert again.name == wheels["cclab_kernel"].name
+    assert again.read_bytes() == wheels["cclab_kernel"].read_bytes()
+
+
+@pytest.mark.parametrize("backend", ["sim", "linux"])
+def test_who_has_pip_alone_has_figures(bare: Path, backend: str) -> None:
+    home = bare.parent.parent
+    study = home / f"{backend}.toml"
+    study.write_text(QUICKSTART.replace('duration = "60s"', 'duration = "10s"'))
+    words = ["cclab", "run", f"{backend}.toml", "--backend", backend, "--repeat", "2"]
+    _run([*words, "--out", backend], bare, home)
+    report = home / backend / "report"
+    assert (report / "index.html").is_file()
+    assert len([*report.glob("*.svg")]) >= 2
+    # It is what was installed, and not the checkout, that ran.
+    told = _run(["cclab", "kernel", "path"], bare, home).stdout
+    assert told.startswith(str(bare.parent))
+
+
+def test_the_version_tells_what_it_was_built_from(bare: Path) -> None:
+    told = _run(["cclab", "--version"], bare, bare.parent).stdout
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+    assert f"(built from {commit}" in told

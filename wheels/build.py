@@ -1,0 +1,193 @@
+"""Builds the wheels `cclab` and `cclab-kernel` into dist/: `make wheel`.
+
+Equal sources give equal bytes: dates are those of the commit, and paths of this machine stay out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cclab import _core, kernel
+from cclab.kernel import cache
+from cclab.kernel.recipe import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[1]
+KERNELS = ("6.12", "6.1")
+"""Those that the wheel brings."""
+
+_BIN = Path(sys.executable).parent
+
+
+def main() -> None:
+    """Builds the wheels that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--only", choices=("cclab", "cclab-kernel"))
+    parser.add_argument("--profile", default="release", help="what Rust is built as")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.only != "cclab-kernel":
+        told(core(given.out, given.profile))
+    if given.only != "cclab":
+        told(kernels(given.out))
+
+
+def told(wheel: Path) -> None:
+    """Prints what was built, its size and its digest."""
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
+
+
+def core(out: Path, profile: str) -> Path:
+    """The wheel `cclab`, with the program of the guests in it.
+
+    Of the profile that tests use, what they have built is packed, and paths stay in it.
+    """
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    environment = {**os.environ, **_date(), "CCLAB_BUILT_FROM": _revision()}
+    features = ["--features", "extension-module"]
+    if profile == "release":
+        home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+        remapped = {ROOT: "/cclab", home: "/cargo"}
+        flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in remapped.items())
+        target = target / "wheel"
+        environment |= {"CARGO_TARGET_DIR": str(target), "RUSTFLAGS": flags}
+        _agent(target, {**environment, "RUSTFLAGS": f"{flags} -C target-feature=+crt-static"})
+    else:
+        features += ["--features", "as-tested"]
+    with tempfile.TemporaryDirectory() as made:
+        maturin = [str(_BIN / "maturin"), "build", "--profile", profile, "--locked", *features]
+        subprocess.run([*maturin, "--out", made], cwd=ROOT, env=environment, check=True)
+        (wheel,) = Path(made).glob("cclab-*.whl")
+        return Path(shutil.move(wheel, out / wheel.name))
+
+
+def _agent(target: Path, environment: dict[str, str]) -> None:
+    """Builds the program of the guests into the package: static, and without symbols."""
+    host = re.search(r"^host: (.*)$", _said(["rustc", "-vV"]), re.MULTILINE)
+    assert host is not None, "rustc names its host"
+    cargo = ["cargo", "build", "--locked", "--release", "-p", "cclab-agent", "--target", host[1]]
+    subprocess.run(cargo, cwd=ROOT, env=environment, check=True)
+    place = ROOT / "python" / "cclab" / "bin" / "cclab-agent"
+    place.parent.mkdir(exist_ok=True)
+    built = target / host[1] / "release" / "cclab-agent"
+    subprocess.run(["install", "--strip", built, place], check=True)
+
+
+def kernels(out: Path) -> Path:
+    """The wheel `cclab-kernel`, of kernels that were built here."""
+    built = {each.name: each for each in cache.built() if each.origin and each.origin.current}
+    for name in KERNELS:
+        if name not in built:
+            raise SystemExit(kernel.not_built(name))
+    with tempfile.TemporaryDirectory() as place:
+        package = Path(place) / "kernel"
+        shutil.copytree(ROOT / "wheels" / "kernel", package)
+        inside = package / "src" / "cclab_kernel"
+        needed = [_lay(built[name], inside, package) for name in KERNELS]
+        (inside / "__init__.py").write_text(
+            f'"""Kernels for cclab: see README.md."""\n\n__version__ = "{_core.VERSION}"\n'
+        )
+        glibc = ".".join(map(str, max(needed)))
+        environment = {**os.environ, **_date()}
+        environment["CCLAB_PLATFORM"] = f"manylinux_{glibc.replace('.', '_')}_x86_64"
+        subprocess.run(
+            [_BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", place],
+            cwd=package,
+            env=environment,
+            check=True,
+        )
+        (wheel,) = Path(place).glob("cclab_kernel-*.whl")
+        return Path(shutil.move(wheel, out / wheel.name))
+
+
+def _lay(made: kernel.Kernel, inside: Path, package: Path) -> tuple[int, int]:
+    """Puts a kernel and its sources in their places; gives the C library's version it needs."""
+    assert made.origin is not None, "it was built here"
+    entry = made.path.parent
+    folder = inside / "kernels" / made.key
+    folder.mkdir(parents=True)
+    for name in ("linux", "config"):
+        shutil.copy2(entry / name, folder / name)
+    build = cache.described(entry)
+    # When it was built here is of no meaning elsewhere.
+    (folder / "build.json").write_text(cache.as_json({**build, "names": {made.name: 0}}))
+    recipe = Recipe.shipped(made.origin.patches)
+    assert recipe is not None, "these patches come with cclab"
+    sources = inside / "sources" / made.name
+    sources.mkdir(parents=True)
+    for name, content in recipe.patches:
+        (sources / name).write_text(content)
+    (sources / "fragment.config").write_text(recipe.fragment)
+    package_of = kernel.package(made.origin.patches)
+    (sources / "SOURCE.txt").write_text(
+        f"Linux {made.release}\n"
+        f"tarball: {build['tarball']}, of Debian's package {package_of} {_version(package_of)}\n"
+        f"SHA-256 of the tarball: {build['tarball_sha256']}\n"
+        f"where: https://snapshot.debian.org/package/linux/, or beside this wheel in its release\n"
+        f"patches: those in this folder, in the order of their names\n"
+        f"configuration: ../../kernels/{made.key}/config\n"
+        f"compiler: {build['compiler']}\n"
+        f"how: cclab kernel build --name {made.name}\n"
+    )
+    if not (package / "COPYING").exists():
+        (package / "COPYING").write_bytes(_copying(kernel.debian(made.origin.patches)))
+    symbols = _said(["objdump", "-T", str(entry / "linux")])
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)
+    return max((int(major), int(minor)) for major, minor in versions)
+
+
+def _copying(tarball: Path) -> bytes:
+    """The licence of Linux, with the text of the GPL: COPYING names it, LICENSES/ holds it."""
+    wanted = ("COPYING", "LICENSES/preferred/GPL-2.0", "LICENSES/exceptions/Linux-syscall-note")
+    texts: dict[str, bytes] = {}
+    with lzma.open(tarball) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        for member in tar:
+            name = member.name.partition("/")[2]
+            if name in wanted and (file := tar.extractfile(member)) is not None:
+                texts[name] = file.read()
+            if len(texts) == len(wanted):
+                break
+    return b"\n".join(texts[name] for name in wanted)
+
+
+def _version(package: str) -> str:
+    return _said(["dpkg-query", "--show", "--showformat=${Version}", package])
+
+
+def _date() -> dict[str, str]:
+    """The date of all files in wheels: the commit's, or what the environment says."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    return {"SOURCE_DATE_EPOCH": given or _said(["git", "log", "-1", "--format=%ct"])}
+
+
+def _revision() -> str:
+    """What is built: the commit, and whether it was changed; empty where there is no repository."""
+    try:
+        return _said(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _said(command: Sequence[str]) -> str:
+    return subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
