@@ -147,7 +147,7 @@ lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of 
 	$(BIN)/lint-imports
 	@echo "== mypy"
 	$(BIN)/mypy
-	for script in benches/*.py docs/*.py studies/*/*.py wheels/*.py wheels/*/*.py; do \
+	for script in benches/*.py docs/*.py studies/*/*.py wheels/*.py; do \
 		MYPYPATH="$$(dirname "$$script")" $(BIN)/mypy --strict "$$script"; done
 	@echo "== stubtest"
 	$(BIN)/stubtest cclab._core

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import venv
 import zipfile
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,13 +32,13 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> Path:
-    """A folder of programs in which cclab is installed, and no others."""
-    home = tmp_path_factory.mktemp("bare")
-    venv.create(home / "venv", with_pip=True)
-    programs = home / "venv" / "bin"
-    _run(["pip", "install", "--quiet", *map(str, wheels.values())], programs, home)
-    return programs
+def bare(wheels: dict[str, Path]) -> Iterator[Path]:
+    """A folder of programs in which cclab is installed, and no others; it is half a gigabyte."""
+    with tempfile.TemporaryDirectory() as home:
+        programs = Path(home) / "venv" / "bin"
+        venv.create(programs.parent, with_pip=True)
+        _run(["pip", "install", "--quiet", *map(str, wheels.values())], programs, Path(home))
+        yield programs
 
 
 def _run(command: Sequence[str], programs: Path, home: Path) -> subprocess.CompletedProcess[str]:
