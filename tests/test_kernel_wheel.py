@@ -95,7 +95,7 @@ def test_a_damaged_wheel_is_passed_over(
     assert kernel.listed() == []
 
 
-def test_modules_are_linked_with_the_built_kernel_of_that_name(
+def test_modules_are_linked_with_the_same_kernel_built_here(
     tmp_path: Path, home: Path, shipped: Path, wheel: Path
 ) -> None:
     source = tarball(tmp_path / "linux.tar.xz")
@@ -106,9 +106,14 @@ def test_modules_are_linked_with_the_built_kernel_of_that_name(
     with pytest.raises(InputError) as raised:
         modules.linked(there, wanted)
     assert str(raised.value) == (
-        "the wheel cclab-kernel brings the kernel 6.12 without what modules are linked with; "
-        "please run: cclab kernel build"
+        "the wheel cclab-kernel brings the kernel 6.12 without what modules are linked with; build "
+        "one under a name of its own (cclab kernel build --source TARBALL --name mine) and let the "
+        'study say kernel = "mine"'
     )
+    # Another of the same name is another kernel.
+    kernel.build(tarball(tmp_path / "other.tar.xz", more="x"))
+    with pytest.raises(InputError, match="the wheel cclab-kernel brings"):
+        modules.linked(there, wanted)
     # This small tree keeps nothing for modules either, and is the one that is asked.
     kernel.build(source)
     with pytest.raises(InputError, match="cannot be linked with modules"):

@@ -1,6 +1,7 @@
 """Builds the wheels `cclab` and `cclab-kernel` into dist/: `make wheel`.
 
-Equal sources give equal bytes: dates are those of the commit, and paths of this machine stay out.
+Equal kernels and sources give equal bytes: dates are those of the commit, and paths of this machine
+stay out.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ KERNELS = ("6.12", "6.1")
 """Those that the wheel brings."""
 
 _BIN = Path(sys.executable).parent
+
+_FLAGS = "CARGO_ENCODED_RUSTFLAGS"
+"""Flags apart by a byte that no path has."""
 
 
 def main() -> None:
@@ -63,10 +67,11 @@ def core(out: Path, profile: str) -> Path:
     if profile == "release":
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
         remapped = {ROOT: "/cclab", home: "/cargo"}
-        flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in remapped.items())
+        flags = [f"--remap-path-prefix={path}={name}" for path, name in remapped.items()]
         target = target / "wheel"
-        environment |= {"CARGO_TARGET_DIR": str(target), "RUSTFLAGS": flags}
-        _agent(target, {**environment, "RUSTFLAGS": f"{flags} -C target-feature=+crt-static"})
+        environment |= {"CARGO_TARGET_DIR": str(target), _FLAGS: "\x1f".join(flags)}
+        static = "\x1f".join([*flags, "-C", "target-feature=+crt-static"])
+        _agent(target, {**environment, _FLAGS: static})
     else:
         features += ["--features", "as-tested"]
     with tempfile.TemporaryDirectory() as made:
@@ -134,6 +139,13 @@ def _lay(made: kernel.Kernel, inside: Path, package: Path) -> tuple[int, int]:
         (sources / name).write_text(content)
     (sources / "fragment.config").write_text(recipe.fragment)
     package_of = kernel.package(made.origin.patches)
+    tarball = kernel.debian(made.origin.patches)
+    with tarball.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != build["tarball_sha256"]:
+            raise SystemExit(
+                f"the kernel {made.name} was built of another tarball than {tarball}; please run: "
+                f"{kernel.build_command(made.name)}"
+            )
     (sources / "SOURCE.txt").write_text(
         f"Linux {made.release}\n"
         f"tarball: {build['tarball']}, of Debian's package {package_of} {_version(package_of)}\n"
@@ -145,7 +157,7 @@ def _lay(made: kernel.Kernel, inside: Path, package: Path) -> tuple[int, int]:
         f"how: cclab kernel build --name {made.name}\n"
     )
     if not (package / "COPYING").exists():
-        (package / "COPYING").write_bytes(_copying(kernel.debian(made.origin.patches)))
+        (package / "COPYING").write_bytes(_copying(tarball))
     symbols = _said(["objdump", "-T", str(entry / "linux")])
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)
     return max((int(major), int(minor)) for major, minor in versions)
@@ -172,6 +184,8 @@ def _version(package: str) -> str:
 def _date() -> dict[str, str]:
     """The date of all files in wheels: the commit's, or what the environment says."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given is None and not (ROOT / ".git").exists():
+        raise SystemExit("no repository tells the date of the files; set SOURCE_DATE_EPOCH")
     return {"SOURCE_DATE_EPOCH": given or _said(["git", "log", "-1", "--format=%ct"])}
 
 

@@ -76,6 +76,12 @@ def build(
         made = kernel.build(source, jobs, progress, force=force, name=name, patches=patches)
     took = f"built in {duration(time.monotonic() - began)}" if progress.worked else "already built"
     note(f"Linux {made.release}, called {made.name}, {took}")
+    taken = kernel.installed(made.name)
+    if taken is not None and taken.path != made.path:
+        note(
+            f"studies take the kernel {made.name} that came with cclab-kernel, {taken.path}: "
+            "uninstall that, or give this one a name of its own with --name"
+        )
     tell(str(made.path))
 
 

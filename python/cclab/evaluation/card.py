@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cclab.evaluation.since import Change
     from cclab.measure.stats import Estimate
 
-SCHEMA = "cclab-scorecard/1"
+SCHEMA = "cclab-scorecard/2"
 """Name and version of the card's document; docs/scorecard.schema.json describes it."""
 
 

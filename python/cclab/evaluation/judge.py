@@ -224,11 +224,13 @@ def _decided(line: Line, tests: int) -> Line:
     settings = line.settings
     broken = [s for s in settings if s.kept == "fails" and not s.subject.doubts]
     if broken and line.bound_q is not None and line.bound_q <= LEVEL:
-        deciding = sorted(broken, key=_beyond_bound, reverse=True)
+        proved = [s for s in broken if _proved(s.bound_p, settings)]
+        deciding = sorted(proved, key=_beyond_bound, reverse=True)
         return replace(line, verdict="fails", deciding=deciding)
     worse = [s for s in settings if s.standing == "worse"]
     if worse and line.q is not None and line.q <= LEVEL:
-        deciding = sorted(worse, key=_beyond_margin, reverse=True)
+        proved = [s for s in worse if _proved(s.p, settings)]
+        deciding = sorted(proved, key=_beyond_margin, reverse=True)
         return replace(line, verdict="worse than standard", deciding=deciding)
     absolute = line.criterion.margin is None
     how_far = _beyond_bound if absolute else _beyond_margin
@@ -244,6 +246,11 @@ def _decided(line: Line, tests: int) -> Line:
         verdict="meets" if absolute else "no worse than standard",
         deciding=sorted(settings, key=how_far, reverse=True),
     )
+
+
+def _proved(p: float | None, settings: Sequence[Setting]) -> bool:
+    """Whether it is so at this setting by its own test, too, corrected for their number."""
+    return p is not None and len(settings) * p <= LEVEL
 
 
 def _beyond_margin(setting: Setting) -> float:

@@ -90,9 +90,14 @@ def check(suite: Loaded, planned: Sequence[Planned]) -> None:
     for index, criterion in enumerate(suite.says.criterion):
         if criterion.scenario not in known:
             continue
-        problem = known[criterion.scenario].problem(criterion.value, criterion.flow)
-        if problem:
-            raise written.wrong(suite.path, suite.text, f".criterion[{index}].value", problem)
+        there = known[criterion.scenario]
+        problems = {
+            "flow": there.flow_problem(criterion.flow) if criterion.flow else "",
+            "value": there.problem(criterion.value, criterion.flow),
+        }
+        for key, problem in problems.items():
+            if problem:
+                raise written.wrong(suite.path, suite.text, f".criterion[{index}].{key}", problem)
 
 
 def carry_out(

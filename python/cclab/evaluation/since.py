@@ -96,9 +96,10 @@ def _worse(lines: Sequence[Line], before: dict[str, Any]) -> list[str]:
     """
     compared = [_compared(line, before[line.criterion.id]["settings"]) for line in lines]
     p_values = [judge.somewhere([b.p for _, b in pairs]) for pairs in compared]
-    q_values = adjusted([1.0 if p is None else p for p in p_values], "fdr")
+    q_values = iter(adjusted([p for p in p_values if p is not None], "fdr"))
     said = []
-    for line, pairs, q in zip(lines, compared, q_values, strict=True):
+    for line, pairs, p in zip(lines, compared, p_values, strict=True):
+        q = 1.0 if p is None else next(q_values)
         worse = [(setting, beside) for setting, beside in pairs if beside.standing == "worse"]
         if not worse or q > LEVEL:
             said.append("")

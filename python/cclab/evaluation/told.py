@@ -114,6 +114,8 @@ def why(line: Line) -> str:
         return f"{said}; warned: {', '.join(doubts)}"
     if any(setting.unmeasured for setting in line.deciding):
         return f"{said}; some runs did not measure it"
+    if len(first.subject.seeds) < 2:
+        return f"{said}; one seed has no interval: more are needed"
     more = line.more_seeds
     if more is not None:
         return f"{said}; some {more} more seed{'' if more == 1 else 's'} or more would decide"

@@ -93,15 +93,13 @@ def linked(kernel: Kernel, modules: Iterable[Module], listener: Listener | None 
 
 
 def _with_tree(kernel: Kernel) -> Kernel:
-    """The kernel built here of the same name, if `kernel` came in the wheel and there is one."""
+    """The same kernel built here, if `kernel` came in the wheel and there is one.
+
+    One that was built otherwise would be another than runs are named after.
+    """
     if kernel.origin is None or not kernel.origin.of_wheel:
         return kernel
-    same = (
-        built
-        for built in cache.built()
-        if built.name == kernel.name and built.origin is not None and built.origin.current
-    )
-    return next(same, kernel)
+    return next((built for built in cache.built() if built.key == kernel.key), kernel)
 
 
 def _there(home: Path, kernel: Kernel, names: set[str]) -> Path | None:
@@ -288,7 +286,8 @@ def _no_tree(kernel: Kernel) -> str:
     if kernel.origin.of_wheel:
         return (
             f"the wheel {wheel.NAME} brings the kernel {kernel.name} without what modules are "
-            f"linked with; please run: {cache.build_command(kernel.name)}"
+            "linked with; build one under a name of its own (cclab kernel build --source TARBALL "
+            '--name mine) and let the study say kernel = "mine"'
         )
     why = tree.why_not(kernel.path.parent)
     if why is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import inspect
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,10 @@ _STANDS_FOR = 1.0
 """What every number is while nothing is measured."""
 
 
+_OF_SEVERAL = np.array([1.0, 2.0])
+"""What the numbers of several flows or sources are: not all the same, as few are."""
+
+
 @dataclass(frozen=True)
 class Known:
     """What runs of some scenarios will have: their flows, sources of traffic and metrics."""
@@ -45,14 +50,25 @@ class Known:
             sources |= {source["name"] for source in scenario.get("traffic", [])}
         return cls(frozenset(flows), frozenset(sources), frozenset(groups))
 
+    def flow_problem(self, flow: str) -> str:
+        """Why `flow`, a name or a pattern, means no flow of the runs; empty if it means one."""
+        try:
+            self._meant(self.flows, flow, "flow")
+        except InputError as error:
+            return str(error)
+        return ""
+
     def problem(self, expression: str, flow: str) -> str:
         """Why `expression` cannot be evaluated for `flow` (empty: for the run) in any of the runs.
 
         Empty if nothing speaks against it. What a trace will hold is not looked at.
         """
+        several = bool(flow) and len(fnmatch.filter(self.flows, flow)) > 1
         try:
-            several = bool(flow) and self._meant(self.flows, flow, "flow") > 1
-            value = self._value(expression, of_flow=bool(flow))
+            # What stands for numbers may have no correlation or no deviation.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value = self._value(expression, of_flow=bool(flow))
         except InputError as error:
             return str(error)
         if several or np.ndim(value):
@@ -94,14 +110,14 @@ class Known:
 
     def _each(self, pattern: str, expression: str) -> Any:
         self._meant(self.flows, pattern, "flow")
-        return np.full(2, self._value(expression, of_flow=True))
+        return self._value(expression, of_flow=True) * _OF_SEVERAL
 
     def _sources(self, pattern: str, name: str) -> Any:
         self._meant(self.sources, pattern, "source of traffic")
         if name not in metrics.TRAFFIC_METRICS:
             known = ", ".join(metrics.TRAFFIC_METRICS)
             raise ValueError(f"no number {shown.quoted(name)} of traffic; there are {known}")
-        return np.full(2, _STANDS_FOR)
+        return _OF_SEVERAL
 
     def _fct_by_size(self, pattern: str, from_: float, to: float) -> float:
         self._meant(self.sources, pattern, "source of traffic")
