@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -175,12 +176,16 @@ TIMED = ("timed.json", "reproduction.json")
 """What tells how long runs took."""
 
 
+_WALL = re.compile(rb'<span class="wall">[^<]*</span>')
+"""How pages tell the same."""
+
+
 def left_in(folder: Path) -> dict[str, bytes]:
     """What a command left in `folder` for good: all but what stores set aside, their work, and what
     no two times are the same."""
     passing = {"aside", "tmp"}
     return {
-        name: text
+        name: _WALL.sub(b"", text)
         for name, text in files_of(folder).items()
         if not (name.startswith("out/") and passing & {*name.split("/")})
         and not name.endswith(TIMED)
