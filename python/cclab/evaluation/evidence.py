@@ -43,7 +43,7 @@ VERDICTS: tuple[Verdict, ...] = (
 
 FAULTS: tuple[Verdict, ...] = ("fails", "worse than standard")
 
-LEVEL = 0.025
+WITHIN = 0.025
 """Of the one-sided tests that something is within its limit, and outside of a 95% interval."""
 
 _ROUNDING = 1e-12
@@ -132,7 +132,7 @@ class Beyond:
         )
         return cls(mean, float(np.std(excess, ddof=1)), *tests)
 
-    def finding(self, level: float = LEVEL) -> Finding:
+    def finding(self, level: float = WITHIN) -> Finding:
         """Whether the limit is kept: by the whole interval, and by the test at `level` too.
 
         The bootstrap's interval alone is too narrow for few seeds: of three, one end in eight.

@@ -12,8 +12,7 @@ import numpy as np
 from cclab import shown
 from cclab.comparison.correction import LEVEL, adjusted
 from cclab.errors import InputError, StudyError
-from cclab.evaluation.evidence import LEVEL as WITHIN
-from cclab.evaluation.evidence import Beside, Beyond, Line, Sample, Setting, Standing
+from cclab.evaluation.evidence import WITHIN, Beside, Beyond, Line, Sample, Setting, Standing
 from cclab.measure.stats import estimate
 from cclab.plan import in_words
 from cclab.quantities import points
