@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from cclab import Results
     from conftest import Cli
 
 GOODPUT = "flow.{}.goodput_bps"
@@ -200,3 +202,48 @@ def test_an_interval_decides_where_it_lies_wholly_on_one_side() -> None:
     assert findings.every([]) == "holds"
     assert findings.every(["holds", "open"]) == "open"
     assert findings.some(["fails", "open"]) == "open"
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("flow.a.goodput_bps > 5Mbit", "2e+07"),
+        ("5Mbit < flow.a.goodput_bps", "2e+07"),
+        ("1Mbit < flow.a.goodput_bps < 40Mbit", "2e+07"),
+        ("flow.a.goodput_bps > flow.b-c.goodput_bps", "2e+07 and 1.9e+07"),
+    ],
+)
+def test_what_is_told_is_the_side_that_varies(expression: str, told: str) -> None:
+    assert _outcome(expression, PAIRED).value == told
+
+
+def test_the_interval_is_told_where_it_does_not_decide() -> None:
+    told = _outcome("21Mbit < flow.a.goodput_bps", PAIRED).value
+    assert re.fullmatch(r"2e\+07 \(1\.\d+e\+07 to 2\.\d+e\+07: more repeats may decide\)", told)
+
+
+def test_notebooks_show_what_becomes_of_expectations() -> None:
+    checks = [
+        Expectation(
+            f"flow.a.goodput_bps {says}",
+            [Named("flow.a.goodput_bps", {"flow": "a"}, "goodput_bps")],
+            label,
+        )
+        for label, says in (("fast", "> 10Mbit"), ("slow", "< 10Mbit"))
+    ]
+    reached = expect.outcomes(checks, _points([(20e6, None)]))
+    assert str(reached) == (
+        "met: fast: flow.a.goodput_bps > 10Mbit, it is 2e+07 at n = 0\n"
+        "not met: slow: flow.a.goodput_bps < 10Mbit, but it is 2e+07 at n = 0"
+    )
+    assert repr(reached) == str(reached)
+    shown = reached._repr_html_()
+    assert (
+        "<td>flow.a.goodput_bps &lt; 10Mbit</td><td>n = 0</td><td>2e+07</td><td>not met</td>"
+        in shown
+    )
+    assert shown.count("<tr>") == 3
+
+
+def test_no_expectations_are_shown_as_none(results: Results) -> None:
+    assert (str(results.failures), results.failures._repr_html_()) == ("none", "<p>none</p>")

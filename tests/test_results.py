@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -20,15 +21,13 @@ from cclab import _core
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.main import invoke
 from cclab.drawing import palette
-from cclab.errors import InputError
+from cclab.errors import InputError, StudyError
 from cclab.measure import expect
 from cclab.plan import Expectation, Named
 from cclab.report import figures, page, tables, write
 from conftest import ROOT, STUDY, files_of, save
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cclab import Results
     from cclab.measure.points import Point
 
@@ -222,6 +221,27 @@ def test_notebooks_show_figures_and_results(results: Results) -> None:
     shown = results._repr_html_()
     assert "<table>" in shown
     assert "Two flows on a slow link" in shown
+
+
+def test_a_study_may_be_written_in_a_notebook(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = cclab.run(cclab.Study.of(STUDY, "two-flows"), repeat=1)
+    assert results.store.path == Path("results/two-flows")
+    in_file = cclab.Study.load(study).plan(repeat=1).runs
+    assert [run.run.id for run in results.runs] == [run.id for run in in_file]
+
+
+def test_a_mistake_in_a_notebooks_study_is_told_with_its_place() -> None:
+    with pytest.raises(StudyError, match=r"^mine:1:1: "):
+        cclab.Study.of("durration = '1s'", "mine")
+
+
+@pytest.mark.parametrize("name", ["", "..", ".hidden", "a/b", "/tmp/a", "a\\b", "a\0b"])
+def test_what_names_no_folder_names_no_study(name: str) -> None:
+    with pytest.raises(InputError, match="cannot name a study"):
+        cclab.Study.of(STUDY, name)
 
 
 def test_unknown_figure_is_refused(results: Results) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cclab import shown
 from cclab.expressions import Evaluation
 from cclab.expressions.numbers import Numbers
 from cclab.measure import findings
@@ -68,22 +70,28 @@ class Outcome:
 
     def __str__(self) -> str:
         """The check, the point and the value in one line."""
-        where = ", ".join(f"{key} = {text(value)}" for key, value in self.params.items())
-        at = f" at {where}" if where else ""
+        at = f" at {self.where}" if self.params else ""
         but = "it is" if self.met else "but it is"
-        return f"{self.expectation.label}: {self.expectation.expression}, {but} {self._value}{at}"
+        return f"{self.expectation.label}: {self.expectation.expression}, {but} {self.value}{at}"
 
     @property
-    def _value(self) -> str:
-        """The mean, with its interval where that does not decide; both means where both vary."""
-        left, right = (side.estimate for side in self.sides)
-        if left is None or right is None:
+    def where(self) -> str:
+        """The sweep point in words; empty of a study without a sweep."""
+        return ", ".join(f"{key} = {text(value)}" for key, value in self.params.items())
+
+    @property
+    def value(self) -> str:
+        """The mean of the side that varies, with its interval where that does not decide; both
+        means where both vary."""
+        left, right = self.sides
+        if left.estimate is None or right.estimate is None:
             return "not measured"
-        if not self.sides[1].constant:
-            return f"{left.mean:.6g} and {right.mean:.6g}"
-        if self.finding != "open" or left.low is None or left.high is None:
-            return f"{left.mean:.6g}"
-        return f"{left.mean:.6g} ({left.low:.6g} to {left.high:.6g}: more repeats may decide)"
+        if not left.constant and not right.constant:
+            return f"{left.estimate.mean:.6g} and {right.estimate.mean:.6g}"
+        mean = right.estimate if left.constant else left.estimate
+        if self.finding != "open" or mean.low is None or mean.high is None:
+            return f"{mean.mean:.6g}"
+        return f"{mean.mean:.6g} ({mean.low:.6g} to {mean.high:.6g}: more repeats may decide)"
 
     @property
     def lack(self) -> float:
@@ -92,6 +100,45 @@ class Outcome:
         if left is None or right is None:
             return math.inf
         return abs(left.mean - right.mean) / (abs(right.mean) or 1.0)
+
+
+class Outcomes(list[Outcome]):
+    """What becomes of expectations at sweep points, in order; a notebook shows it as a table."""
+
+    def __str__(self) -> str:
+        """A line for each, with its verdict first."""
+        return "\n".join(f"{_verdict(outcome)}: {outcome}" for outcome in self) or "none"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """A row for each."""
+        if not self:
+            return "<p>none</p>"
+        head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(shown.line(cell))}</td>" for cell in row) + "</tr>"
+            for row in map(_cells, self)
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+_HEADINGS = ("check", "what it says", "at", "measured", "verdict")
+
+
+def _cells(outcome: Outcome) -> tuple[str, ...]:
+    expectation = outcome.expectation
+    return (
+        expectation.label,
+        expectation.expression,
+        outcome.where,
+        outcome.value,
+        _verdict(outcome),
+    )
+
+
+def _verdict(outcome: Outcome) -> str:
+    return "met" if outcome.met else "not met"
 
 
 @dataclass(frozen=True)
@@ -121,7 +168,7 @@ def unmet(failures: Sequence[Outcome]) -> list[Unmet]:
     return by_expectation
 
 
-def outcomes(expectations: Sequence[Expectation], points: Sequence[Point]) -> list[Outcome]:
+def outcomes(expectations: Sequence[Expectation], points: Sequence[Point]) -> Outcomes:
     """What becomes of every expectation at each of `points`, in this order.
 
     What was not measured meets nothing.
@@ -130,7 +177,7 @@ def outcomes(expectations: Sequence[Expectation], points: Sequence[Point]) -> li
     named = {m.name: m for expectation in expectations for m in expectation.metrics}
     tables = {name: table(runs, metric) for name, metric in named.items()}
     means = {name: [_mean(e) for e in estimates(values)] for name, values in tables.items()}
-    reached = []
+    reached = Outcomes()
     for expectation in expectations:
         judged = _Judged(expectation, tables, len(points))
         for row, point in enumerate(points):

@@ -13,6 +13,7 @@ import polars as pl
 from cclab import _core, shown
 from cclab.errors import DamagedRunsError, InputError, RunError
 from cclab.measure import expect, findings, repeats
+from cclab.measure.expect import Outcomes
 from cclab.measure.points import Measured, Point
 from cclab.measure.summary import PointSummary, Raised, summarise, warnings
 from cclab.metrics import RUN_METRICS, of_flow, transfers
@@ -21,7 +22,6 @@ from cclab.plan.companions import baselines, phase
 from cclab.store.folder import CHECKED
 
 if TYPE_CHECKING:
-    from cclab.measure.expect import Outcome
     from cclab.plan import Expectation, Plan, Run
     from cclab.store import Store
     from cclab.store.folder import Told
@@ -65,14 +65,14 @@ class Results:
         return warnings(self.points)
 
     @cached_property
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> Outcomes:
         """What becomes of each expectation of the study at each sweep point."""
         return expect.outcomes(self.plan.expectations, self.points)
 
     @property
-    def failures(self) -> list[Outcome]:
+    def failures(self) -> Outcomes:
         """The study's expectations that the results do not meet, each at a sweep point."""
-        return [outcome for outcome in self.outcomes if not outcome.met]
+        return Outcomes(outcome for outcome in self.outcomes if not outcome.met)
 
     @property
     def flows(self) -> pl.DataFrame:

@@ -66,6 +66,18 @@ class Study:
         _core.check(text, named)
         return cls(line(_name(file)), named, text)
 
+    @classmethod
+    def of(cls, text: str, name: str) -> Study:
+        """The study that `text` says, for one that is written in a notebook or a program.
+
+        `name` stands in messages and names its results folder. Paths in it start at the working
+        folder. Raises `StudyError` as `load` does, and `InputError` if `name` cannot name a folder.
+        """
+        if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
+            raise InputError(f"{shown.quoted(name)} cannot name a study: it names a folder, too")
+        _core.check(text, name)
+        return cls(line(name), name, text)
+
     def plan(
         self,
         *,
