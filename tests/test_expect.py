@@ -247,3 +247,10 @@ def test_notebooks_show_what_becomes_of_expectations() -> None:
 
 def test_no_expectations_are_shown_as_none(results: Results) -> None:
     assert (str(results.failures), results.failures._repr_html_()) == ("none", "<p>none</p>")
+
+
+def test_notebooks_show_every_metric_of_a_check_that_has_several() -> None:
+    named = [Named(GOODPUT.format(n), {"flow": n}, "goodput_bps") for n in ("a", "b-c")]
+    either = "flow.a.goodput_bps > 40Mbit or flow.b-c.goodput_bps > 5Mbit"
+    reached = expect.outcomes([Expectation(either, named, "either")], _points([(20e6, 7e6)]))
+    assert "<td>flow.a.goodput_bps 2e+07, flow.b-c.goodput_bps 7e+06</td>" in reached._repr_html_()

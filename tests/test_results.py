@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
+import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
@@ -221,6 +222,16 @@ def test_notebooks_show_figures_and_results(results: Results) -> None:
     shown = results._repr_html_()
     assert "<table>" in shown
     assert "Two flows on a slow link" in shown
+
+
+def test_figures_leave_the_callers_own_plots_where_they_are_shown(results: Results) -> None:
+    before = mpl.get_backend()
+    mpl.use("svg")
+    try:
+        results.figure("cwnd")._repr_svg_()
+        assert mpl.get_backend() == "svg"
+    finally:
+        mpl.use(before)
 
 
 def test_a_study_may_be_written_in_a_notebook(

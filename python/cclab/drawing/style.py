@@ -107,7 +107,9 @@ class Drawing(Figure):
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
     """Applies the style, and nothing of the caller's own matplotlib settings, for a while."""
-    settings: Any = {**mpl.rcParamsDefault, "backend": "Agg", **_RC}
+    settings: Any = {**mpl.rcParamsDefault, **_RC}
+    # A context does not put it back: the caller's own plots would be shown nowhere.
+    del settings["backend"]
     with mpl.rc_context(settings):
         yield
 

@@ -132,9 +132,17 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
         expectation.label,
         expectation.expression,
         outcome.where,
-        outcome.value,
+        _measured(outcome),
         _verdict(outcome),
     )
+
+
+def _measured(outcome: Outcome) -> str:
+    """The mean of each metric, where a check has several, of which one side tells little."""
+    if len(outcome.means) == 1:
+        return outcome.value
+    told = {name: "not measured" if v is None else f"{v:.6g}" for name, v in outcome.means.items()}
+    return ", ".join(f"{name} {value}" for name, value in told.items())
 
 
 def _verdict(outcome: Outcome) -> str:
