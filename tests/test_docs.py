@@ -56,7 +56,8 @@ def test_the_index_lists_every_page_once() -> None:
         for page in PAGES
         if page.parent not in in_an_index_of_their_own or page.name == "README.md"
     }
-    assert set(listed) == pages - {folder / "README.md"} | {ROOT / "CONTRIBUTING.md"}
+    beside = {ROOT / "CONTRIBUTING.md", ROOT / "labs" / "README.md"}
+    assert set(listed) == pages - {folder / "README.md"} | beside
 
 
 def anchors_of(page: Path) -> set[str]:
@@ -71,6 +72,7 @@ def anchors_of(page: Path) -> set[str]:
     [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
+        ROOT / "labs" / "README.md",
         *PAGES,
         *sorted(ROOT.glob("studies/*/README.md")),
     ],

@@ -14,6 +14,7 @@ import pytest
 import cclab
 from cclab import starts
 from cclab.cli.exits import DONE, WRONG_INPUT
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -209,3 +210,23 @@ def test_its_parameter_is_what_remains_of_the_window(
     # Half is Reno's own: 10 Mbit/s each, give or take what two runs of it do.
     assert 0.8 < reno / 10e6 < 1.2
     assert gentle > 1.2 * reno
+
+
+def test_the_labs_are_written_as_they_are_in_the_repository(cli: Cli, tmp_path: Path) -> None:
+    done = cli("new", "labs", cwd=tmp_path)
+    assert done.returncode == DONE, done.stderr
+    there = {file.name: file.read_bytes() for file in (ROOT / "labs").glob("*.ipynb")}
+    assert {file.name: file.read_bytes() for file in (tmp_path / "labs").iterdir()} == there
+    assert len(there) == 8
+    for name in there:
+        assert f"labs/{name}" in done.stdout
+
+
+def test_a_lab_that_somebody_works_in_stays(cli: Cli, tmp_path: Path) -> None:
+    name = "02-aimd.ipynb"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text("mine")
+    done = cli("new", "labs", "--out", "mine", cwd=tmp_path)
+    assert done.returncode == WRONG_INPUT
+    assert f"mine has {name} already, which stays" in done.stderr
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == [name]

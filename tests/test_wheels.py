@@ -115,6 +115,13 @@ def test_who_has_pip_alone_has_figures(bare: Path, backend: str) -> None:
     assert told.startswith(str(bare.parent))
 
 
+def test_who_has_pip_alone_has_the_labs(bare: Path) -> None:
+    home = bare.parent.parent
+    _run(["cclab", "new", "labs"], bare, home)
+    there = {lab.name: lab.read_bytes() for lab in (ROOT / "labs").glob("*.ipynb")}
+    assert {lab.name: lab.read_bytes() for lab in (home / "labs").iterdir()} == there
+
+
 def test_the_version_tells_what_it_was_built_from(bare: Path) -> None:
     told = _run(["cclab", "--version"], bare, bare.parent).stdout
     commit = subprocess.run(

@@ -32,6 +32,7 @@ Language = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Where to write; NAME if not given.")
 ]
+LabsOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to write.")]
 
 
 @app.callback()
@@ -51,6 +52,16 @@ def variant(name: Name, language: Language, out: Out = None) -> None:
         tell(str(folder / file))
     tell(f"\nnext: cclab run {shell.word(study)}")
     tell(f"      pytest {shell.word(folder)}")
+
+
+@app.command("labs")
+def labs(out: LabsOut = Path("labs")) -> None:
+    """Write the eight labs: notebooks that ask, let you predict, and run."""
+    texts = starts.labs()
+    _write(out, texts)
+    for file in texts:
+        tell(str(out / file))
+    tell(f"\nnext: jupyter lab {shell.word(out)}   (pip install 'cclab[labs]' brings it)")
 
 
 def _check(name: str, language: str) -> None:

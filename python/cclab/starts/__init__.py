@@ -1,7 +1,8 @@
-"""Variants to begin with: what `cclab new variant` writes.
+"""Files to begin with: what `cclab new` writes.
 
 The files of this folder are a variant that works, in each language; what they call `gentle` gets
-the name asked for.
+the name asked for. The folder `labs` has links to the notebooks of the repository's, of which a
+wheel has copies.
 """
 
 from __future__ import annotations
@@ -95,6 +96,12 @@ def _installed(name: str) -> str | None:
     if origin is None or Path(origin).parent in (here, here / name):
         return None
     return origin
+
+
+def labs() -> dict[str, str]:
+    """The notebooks of the labs, by the names of their files."""
+    files = sorted((_FOLDER / "labs").glob("*.ipynb"))
+    return {file.name: file.read_text(encoding="utf-8") for file in files}
 
 
 def texts(name: str, language: str) -> dict[str, str]:
