@@ -13,10 +13,9 @@ from nbmake.nb_run import NotebookRun
 
 import cclab
 import cclab.kernel
-from conftest import ROOT
+from labs import FOLDER, stored
 from waiting import PATIENCE_S
 
-FOLDER = ROOT / "labs"
 LABS = sorted(FOLDER.glob("*.ipynb"))
 NAMES = [lab.stem for lab in LABS]
 
@@ -52,20 +51,31 @@ def kinds_of(cell: Any) -> list[str]:
     return [kind for out in cell.get("outputs", []) for kind in out.get("data", ())]
 
 
+@pytest.mark.usefixtures("home")
+def test_a_lab_runs_without_a_kernel_and_says_how_to_get_one(desk: Path) -> None:
+    done = NotebookRun(desk / "01-slow-start.ipynb", PATIENCE_S).execute()
+    assert done.error is None, done.error.summary
+    (cell,) = (cell for cell in done.nb.cells if cell.id == "kernel")
+    assert "please run: cclab kernel build" in str(cell.outputs)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lab_is_stored_without_what_it_showed(name: str) -> None:
-    """Equal labs are equal bytes, so that a change shows what somebody changed."""
     text = (FOLDER / f"{name}.ipynb").read_text()
-    lab = json.loads(text)
-    assert text == json.dumps(lab, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    assert text == stored(text), "python tests/labs.py writes the labs as they are stored"
+
+
+def test_what_jupyter_adds_to_a_lab_is_not_stored() -> None:
+    plain = (FOLDER / LABS[0].name).read_text()
+    lab = json.loads(plain)
+    lab["metadata"]["language_info"]["version"] = "3.13.1"
+    lab["metadata"]["widgets"] = {}
     for cell in lab["cells"]:
-        assert cell["metadata"] == {}
-        assert cell.get("outputs", []) == []
-        assert cell.get("execution_count") is None
-    assert lab["metadata"] == {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+        cell["metadata"] = {"collapsed": True}
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 7
+            cell["outputs"] = [{"name": "stdout", "output_type": "stream", "text": ["shown"]}]
+    assert stored(json.dumps(lab)) == plain
 
 
 @pytest.mark.parametrize("name", NAMES)
