@@ -14,6 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, versions
+from cclab.cli import shells
 from cclab.cli.console import complain, prepare, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
@@ -60,6 +61,10 @@ _VERBS = {
     ),
     "doctor": ("doctor", "Check this machine: what is there, what is missing, how to get it."),
     "schema": ("schema", "Print the JSON Schema of study files, for editors and other programs."),
+    "completion": (
+        "completion",
+        "Print what a shell reads to complete verbs, options and names of cclab.",
+    ),
     "new": ("new", "Write files to begin with."),
     "store": ("store", "List, check, clean, copy results folders."),
     "kernel": ("kernel", "Make, find and try the kernels of the linux backend."),
@@ -90,7 +95,8 @@ def cclab(
 
 def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
     """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
-    called = next((word for word in _words(arguments) if not word.startswith("-")), "")
+    words = shells.asked() or _words(arguments)
+    called = next((word for word in words if not word.startswith("-")), "")
     verbs = typer.Typer(
         name="cclab",
         no_args_is_help=True,
