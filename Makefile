@@ -77,6 +77,10 @@ kernel: setup ## Build the kernels of the linux backend, once
 wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
 	$(BIN)/python wheels/build.py $(WHEEL_FLAGS)
 
+.PHONY: manual
+manual: .venv/.core-$(TEST_PROFILE) ## Write the manual page cclab(1), as the wheel has it, of what the help says
+	$(BIN)/python wheels/manual.py
+
 .PHONY: demo
 demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
 	$(BIN)/cclab run examples/quickstart.toml --out demo \
@@ -114,7 +118,8 @@ pins: ## Write the digests of short runs anew, where a version was raised (CONTR
 test-python: develop
 	$(KERNELS)
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
-		xvfb:Xvfb chromium:chromium flent:flent python3-matplotlib
+		xvfb:Xvfb chromium:chromium flent:flent python3-matplotlib \
+		zsh:zsh fish:fish man-db:man mandoc:mandoc
 	@echo "== pytest"
 	# On all processors; the tests of a file stay together as far as that keeps none idle, since
 	# they share runs.
@@ -277,7 +282,7 @@ mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANT
 .PHONY: clean
 clean: ## Remove all that the other targets made
 	rm -rf .venv target dist fuzz/target fuzz/corpus fuzz/artifacts demo results
-	rm -rf $(dir $(JAVASCRIPT))
+	rm -rf $(dir $(JAVASCRIPT)) wheels/files/data/share/man
 	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f $(MODULE) $(AGENT)

@@ -16,7 +16,7 @@ from cclab import _core, starts
 from cclab.cli import shells
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.listing import What
-from cclab.cli.main import _VERBS, invoke
+from cclab.cli.main import VERBS, invoke
 from cclab.cli.shells import Shell
 from cclab.evaluation import names as suites
 from cclab.execute.backends import BACKENDS
@@ -89,7 +89,7 @@ def completed(shell: str, line: str, home: Path, cwd: Path = ROOT) -> list[str]:
 
 
 def test_verbs_are_completed(shell: str, tmp_path: Path) -> None:
-    assert set(completed(shell, "cclab ", tmp_path)) == set(_VERBS)
+    assert set(completed(shell, "cclab ", tmp_path)) == set(VERBS)
 
 
 def test_options_of_a_verb_are_completed(shell: str, tmp_path: Path) -> None:

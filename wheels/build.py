@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import manual
+
 from cclab import _core, kernel
 from cclab.kernel import cache
 from cclab.kernel.recipe import Recipe
@@ -57,12 +59,13 @@ def told(wheel: Path) -> None:
 
 
 def core(out: Path, profile: str) -> Path:
-    """The wheel `cclab`, with the program of the guests in it.
+    """The wheel `cclab`, with the program of the guests and the manual page in it.
 
     Of the profile that tests use, what they have built is packed, and paths stay in it.
     """
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     environment = {**os.environ, **_date(), "CCLAB_BUILT_FROM": _revision()}
+    manual.write(manual.PLACE, int(environment["SOURCE_DATE_EPOCH"]))
     features = ["--features", "extension-module"]
     if profile == "release":
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))

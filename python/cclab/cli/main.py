@@ -1,7 +1,4 @@
-"""The command line's table of contents, and what its exit codes mean.
-
-0 done · 1 an expectation or a check failed · 2 wrong input · 3 a run failed · 130 interrupted
-"""
+"""The command line's table of contents, and what it exits with; `exits.py` says what that means."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from cclab.cli.console import complain, prepare, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 
-_VERBS = {
+VERBS = {
     "run": ("run", "Run a study: what the results folder already holds is not run again."),
     "plan": (
         "plan",
@@ -97,19 +94,24 @@ def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
     """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
     words = shells.asked() or _words(arguments)
     called = next((word for word in words if not word.startswith("-")), "")
-    verbs = typer.Typer(
+    return verbs(called)(arguments, standalone_mode=standalone_mode)
+
+
+def verbs(*called: str) -> typer.Typer:
+    """The command line: of `called` all is there, of other verbs what the contents say."""
+    every = typer.Typer(
         name="cclab",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    verbs.callback()(cclab)
-    for name, (module, summary) in _VERBS.items():
-        if name == called:
-            _add(verbs, name, module)
+    every.callback()(cclab)
+    for name, (module, summary) in VERBS.items():
+        if name in called:
+            _add(every, name, module)
         else:
-            verbs.command(name, help=summary)(_not_called)
-    return verbs(arguments, standalone_mode=standalone_mode)
+            every.command(name, help=summary)(_not_called)
+    return every
 
 
 def _words(arguments: list[str] | None) -> list[str]:
@@ -117,13 +119,13 @@ def _words(arguments: list[str] | None) -> list[str]:
     return sys.argv[1:] if arguments is None else arguments
 
 
-def _add(verbs: typer.Typer, name: str, module: str) -> None:
+def _add(every: typer.Typer, name: str, module: str) -> None:
     """Adds the verb `name`: the function that its module is called after, or several verbs."""
     loaded = import_module(f"cclab.cli.{module}")
     if hasattr(loaded, "app"):
-        verbs.add_typer(loaded.app, name=name)
+        every.add_typer(loaded.app, name=name)
     else:
-        verbs.command(name)(getattr(loaded, module))
+        every.command(name)(getattr(loaded, module))
 
 
 def _not_called() -> None:
