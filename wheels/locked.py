@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,10 +23,10 @@ _VIA = re.compile(r"# +(?:via )?([A-Za-z0-9][\w.-]*)")
 class Package:
     """A package in the version that is locked, for some Pythons and systems or all."""
 
-    name: str
+    name: NormalizedName
     version: str
     marker: str | None
-    needed_by: frozenset[str]
+    needed_by: frozenset[NormalizedName]
     lines: str
     """Its lines in requirements.lock, with the digests of its files."""
 
@@ -64,7 +64,7 @@ def shipped() -> list[Package]:
     wanted = {
         canonicalize_name(Requirement(text).name) for text in (*project["dependencies"], *texts)
     }
-    every, known = packages(), set[str]()
+    every, known = packages(), set[NormalizedName]()
     while wanted != known:
         known = wanted
         wanted = known | {package.name for package in every if package.needed_by & known}

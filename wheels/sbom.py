@@ -2,8 +2,10 @@
 
     python wheels/sbom.py --cyclonedx-py PROGRAM [--out DIR]
 
-cargo-cyclonedx and cyclonedx-py write them; each has to name all that is locked and shipped, and
-nothing else, or there is none. The wheel `cclab` has that of its Rust in it as well, by maturin.
+cargo-cyclonedx and cyclonedx-py write them; each has to name all that is shipped, and nothing that
+is not locked, or there is none. cargo-cyclonedx asks for the features of all crates of the
+workspace at once: of a crate it may name what only its tests have. The wheel `cclab` has that of
+its Rust in it as well, by maturin.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import json
 import os
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +22,8 @@ import build
 import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 ROOT = locked.ROOT
 
@@ -63,9 +67,14 @@ def of_crate(crate: str, environment: Mapping[str, str]) -> str:
     tree = ["cargo", "tree", "--locked", "--package", crate, *features, "--target", host]
     lines = build.said([*tree, "--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
     packages = {(name, version[1:]) for name, version, *_ in map(str.split, lines.splitlines())}
-    check(text, packages - {(crate, build.VERSION)})
+    check(text, packages - {(crate, build.VERSION)}, _locked_crates())
     # Where it was built is of no meaning elsewhere.
     return text.replace(f"file://{ROOT}", "file:///cclab")
+
+
+def _locked_crates() -> set[tuple[str, str]]:
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
+    return {(package["name"], package["version"]) for package in lock["package"]}
 
 
 def of_packages(program: str, environment: Mapping[str, str]) -> str:
@@ -82,21 +91,21 @@ def of_packages(program: str, environment: Mapping[str, str]) -> str:
             str(ROOT / "pyproject.toml"),
         ]
         text = build.said([*command, "--output-reproducible", "--of", "JSON"], environment)
-    check(text, {(package.name, package.version) for package in packages})
+    pinned = {(package.name, package.version) for package in packages}
+    check(text, pinned, pinned)
     return text + "\n"
 
 
-def check(document: str, packages: Iterable[tuple[str, str]]) -> None:
-    """Ends with a message if a document lacks one of `packages`, or has one more."""
+def check(
+    document: str, shipped: AbstractSet[tuple[str, str]], locked: AbstractSet[tuple[str, str]]
+) -> None:
+    """Ends with a message if a document lacks a package of `shipped`, or has one not `locked`."""
     read: dict[str, Any] = json.loads(document)
     named = {(each["name"], each["version"]) for each in read.get("components", [])}
-    for what, odd in (("lacks", {*packages} - named), ("has", named - {*packages})):
+    for odd, fault in ((shipped - named, "lacks"), (named - locked, "has what is not locked:")):
         if odd:
             told = ", ".join(f"{name} {version}" for name, version in sorted(odd))
-            raise SystemExit(f"the bill of materials {what} what {_ELSE[what]}: {told}")
-
-
-_ELSE = {"lacks": "is locked and shipped", "has": "is not locked and shipped"}
+            raise SystemExit(f"the bill of materials {fault} {told}")
 
 
 if __name__ == "__main__":
