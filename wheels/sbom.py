@@ -4,8 +4,7 @@
 
 cargo-cyclonedx and cyclonedx-py write them; each has to name all that is shipped, and nothing that
 is not locked, or there is none. cargo-cyclonedx asks for the features of all crates of the
-workspace at once: of a crate it may name what only its tests have. The wheel `cclab` has that of
-its Rust in it as well, by maturin.
+workspace at once: of a crate it may name what only its tests have.
 """
 
 from __future__ import annotations
