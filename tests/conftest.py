@@ -64,6 +64,13 @@ def every_page_loads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         pytest.fail("\n".join(["pages that a browser complains of:", *broken]), pytrace=False)
 
 
+@pytest.fixture(scope="session")
+def shared_place(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes of the tests have."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     """A study file of four short runs."""

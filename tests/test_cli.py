@@ -20,7 +20,7 @@ from cclab import _core
 from cclab.cli import listing
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.cli.listing import What
-from cclab.cli.main import _VERBS, invoke
+from cclab.cli.main import VERBS, invoke
 from cclab.store import Store
 from conftest import ROOT, STUDY, files_of
 from waiting import PATIENCE_S
@@ -46,19 +46,19 @@ def test_help_lists_the_verbs_of_this_version(cli: Cli) -> None:
         assert verb in told.stdout
 
 
-@pytest.mark.parametrize("verb", _VERBS)
+@pytest.mark.parametrize("verb", VERBS)
 def test_the_table_of_contents_says_of_a_verb_what_the_verb_says_of_itself(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke([verb, "--help"]) == DONE
     told = " ".join(capsys.readouterr().out.split())
-    assert " ".join(_VERBS[verb][1].split()) in told
+    assert " ".join(VERBS[verb][1].split()) in told
 
 
 def test_the_table_of_contents_loads_no_verb() -> None:
     script = (
-        "import sys; from cclab.cli.main import _VERBS, invoke; invoke(['--help']); "
-        "loaded = {f'cclab.cli.{module}' for module, _ in _VERBS.values()} | {'numpy', 'polars'}; "
+        "import sys; from cclab.cli.main import VERBS, invoke; invoke(['--help']); "
+        "loaded = {f'cclab.cli.{module}' for module, _ in VERBS.values()} | {'numpy', 'polars'}; "
         "sys.exit(', '.join(loaded & sys.modules.keys()) or 0)"
     )
     command = [sys.executable, "-c", script]

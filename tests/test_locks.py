@@ -112,9 +112,11 @@ def test_every_cargo_of_the_makefile_keeps_to_the_locked_versions() -> None:
 
 def test_every_program_that_the_makefile_brings_has_one_version() -> None:
     text = (ROOT / "Makefile").read_text()
-    brought = re.findall(r"\b(?:cargo-(?:deny|fuzz|mutants)|uv|pip-audit)[@=<>~!].*", text)
+    brought = re.findall(
+        r"\b(?:cargo-(?:cyclonedx|deny|fuzz|mutants)|uv|pip-audit|cyclonedx-bom)[@=<>~!].*", text
+    )
     exact = r"\S+?(@|==)\d+\.\d+\.\d+"
-    assert len(brought) >= 5
+    assert len(brought) >= 7
     assert [one for one in brought if not re.match(exact + r"(\)| v|$|,)", one)] == []
     assert not re.search(r"cargo install (?!--list)(?!--locked \$\(1\))", text)
 

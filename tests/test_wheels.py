@@ -4,10 +4,8 @@ from the simulator and from the kernel."""
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-import tempfile
 import venv
 import zipfile
 from pathlib import Path
@@ -15,38 +13,44 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sharing import shared
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parents[1]
 
-LOCK = ROOT / "requirements.lock"
-
 QUICKSTART = (ROOT / "examples" / "quickstart.toml").read_text()
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+@pytest.fixture(scope="session")
+def wheels(shared_place: Path) -> Iterator[dict[str, Path]]:
     """The wheels by their names: Rust as the tests have it, which is built already."""
-    out = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, str(ROOT / "wheels" / "build.py"), "--profile", "checked"]
-    subprocess.run([*build, "--out", str(out)], check=True, capture_output=True)
-    return {wheel.name.partition("-")[0]: wheel for wheel in out.glob("*.whl")}
+
+    def make(out: Path) -> None:
+        build = [sys.executable, str(ROOT / "wheels" / "build.py"), "--profile", "checked"]
+        subprocess.run([*build, "--out", str(out)], check=True, capture_output=True)
+
+    with shared(shared_place / "wheels", make) as out:
+        yield {wheel.name.partition("-")[0]: wheel for wheel in out.glob("*.whl")}
 
 
-@pytest.fixture(scope="module")
-def bare(wheels: dict[str, Path]) -> Iterator[Path]:
+@pytest.fixture(scope="session")
+def bare(wheels: dict[str, Path], shared_place: Path) -> Iterator[Path]:
     """A folder of programs in which cclab is installed, and no others; it is half a gigabyte."""
-    with tempfile.TemporaryDirectory() as home:
-        programs = Path(home) / "venv" / "bin"
+
+    def make(home: Path) -> None:
+        programs = home / "venv" / "bin"
         venv.create(programs.parent, with_pip=True)
         # The versions that everything else is tested with.
-        locked = re.findall(r"^([a-z0-9-]+==.*?)(?: \\)?$", LOCK.read_text(), re.MULTILINE)
-        constraints = Path(home) / "constraints.txt"
-        constraints.write_text("\n".join(locked))
+        listed = [sys.executable, "-c", "import locked; print(locked.constraints())"]
+        constraints = home / "constraints.txt"
+        constraints.write_bytes(subprocess.check_output(listed, cwd=ROOT / "wheels"))
         install = ["pip", "install", "--quiet", "--constraint", str(constraints)]
-        _run([*install, *map(str, wheels.values())], programs, Path(home))
-        yield programs
+        _run([*install, *map(str, wheels.values())], programs, home)
+
+    with shared(shared_place / "bare", make) as home:
+        yield home / "venv" / "bin"
 
 
 def _run(command: Sequence[str], programs: Path, home: Path) -> subprocess.CompletedProcess[str]:
@@ -128,3 +132,35 @@ def test_the_version_tells_what_it_was_built_from(bare: Path) -> None:
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
     assert f"(built from {commit}" in told
+
+
+def test_the_wheel_brings_its_manual_page_and_what_shells_load(bare: Path) -> None:
+    share = bare.parent / "share"
+    page = (share / "man" / "man1" / "cclab.1").read_text()
+    assert page.startswith(".TH CCLAB 1 ")
+    # `man` looks beside the programs on the path.
+    searched = {**os.environ, "PATH": f"{bare}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    searched.pop("MANPATH", None)
+    where = subprocess.run(
+        ["man", "--path", "cclab"], env=searched, capture_output=True, text=True, check=True
+    )
+    assert Path(where.stdout.strip()) == share / "man" / "man1" / "cclab.1"
+    loaded = share / "bash-completion" / "completions" / "cclab"
+    script = f"source {loaded}; complete -p cclab"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], env=searched, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith(" cclab\n")
+    assert (share / "zsh/site-functions/_cclab").read_text().startswith("#compdef cclab\n")
+    assert (share / "fish/vendor_completions.d/cclab.fish").is_file()
+
+
+def test_the_texts_in_the_wheel_name_no_folder_that_it_was_built_in(
+    wheels: dict[str, Path],
+) -> None:
+    with zipfile.ZipFile(wheels["cclab"]) as wheel:
+        # Programs are of the profile that tests have, which keeps paths for messages.
+        texts = [f for f in wheel.namelist() if not f.endswith((".so", "/cclab-agent"))]
+        assert len(texts) > 200
+        named = [f for f in texts if str(ROOT).encode() in wheel.read(f)]
+    assert named == []

@@ -33,14 +33,6 @@ class Verb(NamedTuple):
         return self.words in (("cluster", "local"), ("kernel", "build"))
 
 
-def _verbs() -> Iterator[Verb]:
-    for name, (module, _) in main._VERBS.items():
-        verbs = typer.Typer()
-        verbs.callback()(main.cclab)
-        main._add(verbs, name, module)
-        yield from _leaves((), typer.main.get_command(verbs))
-
-
 def _leaves(words: tuple[str, ...], command: Any) -> Iterator[Verb]:
     if hasattr(command, "commands"):
         for name, below in command.commands.items():
@@ -57,4 +49,4 @@ def _leaves(words: tuple[str, ...], command: Any) -> Iterator[Verb]:
     )
 
 
-VERBS = list(_verbs())
+VERBS = list(_leaves((), typer.main.get_command(main.verbs(*main.VERBS))))

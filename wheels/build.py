@@ -19,14 +19,19 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import manual
+
 from cclab import _core, kernel
 from cclab.kernel import cache
 from cclab.kernel.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
+VERSION = _core.VERSION
+"""That of both wheels."""
+
 KERNELS = ("6.12", "6.1")
 """Those that the wheel brings."""
 
@@ -57,12 +62,13 @@ def told(wheel: Path) -> None:
 
 
 def core(out: Path, profile: str) -> Path:
-    """The wheel `cclab`, with the program of the guests in it.
+    """The wheel `cclab`, with the program of the guests and the manual page in it.
 
     Of the profile that tests use, what they have built is packed, and paths stay in it.
     """
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    environment = {**os.environ, **_date(), "CCLAB_BUILT_FROM": _revision()}
+    environment = {**os.environ, **date(), "CCLAB_BUILT_FROM": _revision()}
+    manual.write(manual.PLACE, int(environment["SOURCE_DATE_EPOCH"]))
     features = ["--features", "extension-module"]
     if profile == "release":
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
@@ -83,14 +89,20 @@ def core(out: Path, profile: str) -> Path:
 
 def _agent(target: Path, environment: dict[str, str]) -> None:
     """Builds the program of the guests into the package: static, and without symbols."""
-    host = re.search(r"^host: (.*)$", _said(["rustc", "-vV"]), re.MULTILINE)
-    assert host is not None, "rustc names its host"
-    cargo = ["cargo", "build", "--locked", "--release", "-p", "cclab-agent", "--target", host[1]]
+    target_of = host()
+    cargo = ["cargo", "build", "--locked", "--release", "-p", "cclab-agent", "--target", target_of]
     subprocess.run(cargo, cwd=ROOT, env=environment, check=True)
     place = ROOT / "python" / "cclab" / "bin" / "cclab-agent"
     place.parent.mkdir(exist_ok=True)
-    built = target / host[1] / "release" / "cclab-agent"
+    built = target / target_of / "release" / "cclab-agent"
     subprocess.run(["install", "--strip", built, place], check=True)
+
+
+def host() -> str:
+    """The system that Rust compiles for."""
+    told = re.search(r"^host: (.*)$", said(["rustc", "-vV"]), re.MULTILINE)
+    assert told is not None, "rustc names its host"
+    return told[1]
 
 
 def kernels(out: Path) -> Path:
@@ -105,10 +117,10 @@ def kernels(out: Path) -> Path:
         inside = package / "src" / "cclab_kernel"
         needed = [_lay(built[name], inside, package) for name in KERNELS]
         (inside / "__init__.py").write_text(
-            f'"""Kernels for cclab: see README.md."""\n\n__version__ = "{_core.VERSION}"\n'
+            f'"""Kernels for cclab: see README.md."""\n\n__version__ = "{VERSION}"\n'
         )
         glibc = ".".join(map(str, max(needed)))
-        environment = {**os.environ, **_date()}
+        environment = {**os.environ, **date()}
         environment["CCLAB_PLATFORM"] = f"manylinux_{glibc.replace('.', '_')}_x86_64"
         subprocess.run(
             [_BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", place],
@@ -158,7 +170,7 @@ def _lay(made: kernel.Kernel, inside: Path, package: Path) -> tuple[int, int]:
     )
     if not (package / "COPYING").exists():
         (package / "COPYING").write_bytes(_copying(tarball))
-    symbols = _said(["objdump", "-T", str(entry / "linux")])
+    symbols = said(["objdump", "-T", str(entry / "linux")])
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)
     return max((int(major), int(minor)) for major, minor in versions)
 
@@ -178,28 +190,29 @@ def _copying(tarball: Path) -> bytes:
 
 
 def _version(package: str) -> str:
-    return _said(["dpkg-query", "--show", "--showformat=${Version}", package])
+    return said(["dpkg-query", "--show", "--showformat=${Version}", package])
 
 
-def _date() -> dict[str, str]:
+def date() -> dict[str, str]:
     """The date of all files in wheels: the commit's, or what the environment says."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is None and not (ROOT / ".git").exists():
         raise SystemExit("no repository tells the date of the files; set SOURCE_DATE_EPOCH")
-    return {"SOURCE_DATE_EPOCH": given or _said(["git", "log", "-1", "--format=%ct"])}
+    return {"SOURCE_DATE_EPOCH": given or said(["git", "log", "-1", "--format=%ct"])}
 
 
 def _revision() -> str:
     """What is built: the commit, and whether it was changed; empty where there is no repository."""
     try:
-        return _said(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+        return said(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
     except (OSError, subprocess.CalledProcessError):
         return ""
 
 
-def _said(command: Sequence[str]) -> str:
+def said(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """What a command prints, run at the root of the repository."""
     return subprocess.run(
-        command, cwd=ROOT, check=True, capture_output=True, text=True
+        command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
 
 

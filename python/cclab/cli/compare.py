@@ -9,7 +9,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 
 from cclab import sweep, units, whole
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import (
     Grid,
     count,
@@ -67,7 +67,11 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
     study: Annotated[
         Path | None,
-        typer.Option(metavar="STUDY.toml", help="Run it on, or with, the two that A and B name."),
+        typer.Option(
+            metavar="STUDY.toml",
+            help="Run it on, or with, the two that A and B name.",
+            autocompletion=choices.studies,
+        ),
     ] = None,
     flow: Annotated[
         list[str] | None,
@@ -78,11 +82,19 @@ def compare(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="What to compare, such as goodput_bps."),
+        typer.Option(
+            metavar="NAME",
+            help="What to compare, such as goodput_bps.",
+            autocompletion=choices.of(choices.metrics),
+        ),
     ] = None,
     correction: Annotated[
         str,
-        typer.Option(metavar="fdr|holm", help="How p-values are corrected for their number."),
+        typer.Option(
+            metavar="fdr|holm",
+            help="How p-values are corrected for their number.",
+            autocompletion=choices.of(lambda: corrections.CORRECTIONS),
+        ),
     ] = "fdr",
     margin: Annotated[
         str | None,
@@ -96,6 +108,7 @@ def compare(
         typer.Option(
             metavar="worse,...",
             help="Exit with 1 if any is worse, undecided or different, all judged together.",
+            autocompletion=choices.listed(lambda: demand.OUTCOMES),
         ),
     ] = None,
     figure: Annotated[

@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 
 from cclab import shown, sweep
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress, duration
@@ -42,14 +42,28 @@ _STYLES = {
 
 def evaluate(
     variant: Annotated[
-        str, typer.Argument(metavar="VARIANT", help="A variant, or the path of a file of one.")
+        str,
+        typer.Argument(
+            metavar="VARIANT",
+            help="A variant, or the path of a file of one.",
+            autocompletion=choices.of(choices.variants),
+        ),
     ],
     suite: Annotated[
-        str, typer.Option(metavar="NAME|DIR", help="A suite (`cclab list suites`), or its folder.")
+        str,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="A suite (`cclab list suites`), or its folder.",
+            autocompletion=choices.of(choices.suites),
+        ),
     ] = "rfc9743",
     against: Annotated[
         str | None,
-        typer.Option(metavar="cubic,reno", help="The standards; the suite's own if not given."),
+        typer.Option(
+            metavar="cubic,reno",
+            help="The standards; the suite's own if not given.",
+            autocompletion=choices.listed(choices.variants),
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="The short form of the suite: minutes.")

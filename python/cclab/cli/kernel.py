@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 
 from cclab import kernel
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import Grid, note, print_json, show, stdout, styled, tell
 from cclab.cli.progress import BuildProgress, Display, duration
 from cclab.errors import RunError
@@ -50,7 +50,12 @@ Patches = Annotated[
 ]
 Name = Annotated[
     str | None,
-    typer.Argument(metavar="[NAME]", show_default=False, help="A kernel of `cclab kernel list`."),
+    typer.Argument(
+        metavar="[NAME]",
+        show_default=False,
+        help="A kernel of `cclab kernel list`.",
+        autocompletion=choices.of(choices.kernels),
+    ),
 ]
 CompilerJobs = Annotated[
     int | None,

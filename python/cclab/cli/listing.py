@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cclab import _core, shown
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import Grid, note, print_json, show, stdout, styled
 from cclab.errors import InputError, StudyError
 from cclab.execute.backends import alone
@@ -64,7 +64,13 @@ class What(StrEnum):
 
 def listing(
     what: Annotated[
-        str, typer.Argument(metavar="WHAT", help=", ".join(What), show_default=False)
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help=", ".join(What),
+            show_default=False,
+            autocompletion=choices.of(lambda: What),
+        ),
     ] = "",
     path: Annotated[
         str | None,

@@ -1,7 +1,4 @@
-"""The command line's table of contents, and what its exit codes mean.
-
-0 done · 1 an expectation or a check failed · 2 wrong input · 3 a run failed · 130 interrupted
-"""
+"""The command line's table of contents, and what it exits with; `exits.py` says what that means."""
 
 from __future__ import annotations
 
@@ -14,11 +11,12 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, versions
+from cclab.cli import shells
 from cclab.cli.console import complain, prepare, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 
-_VERBS = {
+VERBS = {
     "run": ("run", "Run a study: what the results folder already holds is not run again."),
     "plan": (
         "plan",
@@ -60,6 +58,10 @@ _VERBS = {
     ),
     "doctor": ("doctor", "Check this machine: what is there, what is missing, how to get it."),
     "schema": ("schema", "Print the JSON Schema of study files, for editors and other programs."),
+    "completion": (
+        "completion",
+        "Print what a shell reads to complete verbs, options and names of cclab.",
+    ),
     "new": ("new", "Write files to begin with."),
     "store": ("store", "List, check, clean, copy results folders."),
     "kernel": ("kernel", "Make, find and try the kernels of the linux backend."),
@@ -90,20 +92,26 @@ def cclab(
 
 def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
     """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
-    called = next((word for word in _words(arguments) if not word.startswith("-")), "")
-    verbs = typer.Typer(
+    words = shells.asked() or _words(arguments)
+    called = next((word for word in words if not word.startswith("-")), "")
+    return verbs(called)(arguments, standalone_mode=standalone_mode)
+
+
+def verbs(*called: str) -> typer.Typer:
+    """The command line: of `called` all is there, of other verbs what the contents say."""
+    every = typer.Typer(
         name="cclab",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    verbs.callback()(cclab)
-    for name, (module, summary) in _VERBS.items():
-        if name == called:
-            _add(verbs, name, module)
+    every.callback()(cclab)
+    for name, (module, summary) in VERBS.items():
+        if name in called:
+            _add(every, name, module)
         else:
-            verbs.command(name, help=summary)(_not_called)
-    return verbs(arguments, standalone_mode=standalone_mode)
+            every.command(name, help=summary)(_not_called)
+    return every
 
 
 def _words(arguments: list[str] | None) -> list[str]:
@@ -111,13 +119,13 @@ def _words(arguments: list[str] | None) -> list[str]:
     return sys.argv[1:] if arguments is None else arguments
 
 
-def _add(verbs: typer.Typer, name: str, module: str) -> None:
+def _add(every: typer.Typer, name: str, module: str) -> None:
     """Adds the verb `name`: the function that its module is called after, or several verbs."""
     loaded = import_module(f"cclab.cli.{module}")
     if hasattr(loaded, "app"):
-        verbs.add_typer(loaded.app, name=name)
+        every.add_typer(loaded.app, name=name)
     else:
-        verbs.command(name)(getattr(loaded, module))
+        every.command(name)(getattr(loaded, module))
 
 
 def _not_called() -> None:

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from cclab import _core, shell, shown, starts, whole
+from cclab.cli import choices
 from cclab.cli.console import tell
 from cclab.errors import InputError
 
@@ -26,7 +27,11 @@ Name = Annotated[
 Language = Annotated[
     str,
     typer.Option(
-        "--language", metavar="c|python|rust", help="What it is written in.", show_default=False
+        "--language",
+        metavar="c|python|rust",
+        help="What it is written in.",
+        show_default=False,
+        autocompletion=choices.of(lambda: starts.LANGUAGES),
     ),
 ]
 Out = Annotated[

@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, shown
+from cclab.cli import choices
 from cclab.cli.console import note
 from cclab.execute.address import Scheduler
 from cclab.machine import MOST_JOBS
@@ -95,11 +96,18 @@ _times = whole("--repeat", 1, _U32)
 StudyFile = Annotated[
     Path,
     typer.Argument(
-        metavar="STUDY.toml", help="The study file, or a ready study by its name, such as rrul."
+        metavar="STUDY.toml",
+        help="The study file, or a ready study by its name, such as rrul.",
+        autocompletion=choices.studies,
     ),
 ]
 Backend = Annotated[
-    str | None, typer.Option(metavar="B", help="What to run on, instead of the study's backend.")
+    str | None,
+    typer.Option(
+        metavar="B",
+        help="What to run on, instead of the study's backend.",
+        autocompletion=choices.of(choices.backends),
+    ),
 ]
 Repeat = Annotated[
     # A union would be taken for text.

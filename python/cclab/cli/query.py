@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cclab import whole
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import complain, count, note, print_csv, print_json, print_table, tell
 from cclab.cli.exits import RUN_FAILED
 from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
-from cclab.queries import Question, kinds, plans
+from cclab.queries import Question, kinds, plans, question
 from cclab.queries.columns import split
 from cclab.store import Store
 from cclab.store.folder import RESULTS
@@ -55,7 +55,11 @@ def query(
     ] = None,
     table: Annotated[
         str,
-        typer.Option(metavar="T", help="What a row is: runs, flows, groups, traffic or probes."),
+        typer.Option(
+            metavar="T",
+            help="What a row is: runs, flows, groups, traffic or probes.",
+            autocompletion=choices.of(lambda: question.TABLES),
+        ),
     ] = "flows",
     group_by: Annotated[
         str | None,

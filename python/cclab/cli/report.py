@@ -9,7 +9,7 @@ import typer
 
 from cclab import report as reports
 from cclab import shell
-from cclab.cli import failures, options
+from cclab.cli import choices, failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
@@ -31,11 +31,19 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
     figure: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Write this figure alone, such as heatmap."),
+        typer.Option(
+            metavar="NAME",
+            help="Write this figure alone, such as heatmap.",
+            autocompletion=choices.of(choices.figures),
+        ),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What the figure draws, such as jain; tradeoff: X,Y."),
+        typer.Option(
+            metavar="NAME",
+            help="What the figure draws, such as jain; tradeoff: X,Y.",
+            autocompletion=choices.listed(choices.metrics),
+        ),
     ] = None,
     axes: Annotated[
         str | None,
@@ -54,7 +62,10 @@ def report(
     format_: Annotated[
         str,
         typer.Option(
-            "--format", metavar="F,F", help="Figures as svg, pdf, png; flent: data files."
+            "--format",
+            metavar="F,F",
+            help="Figures as svg, pdf, png; flent: data files.",
+            autocompletion=choices.listed(lambda: (*choices.formats(), FLENT)),
         ),
     ] = "svg",
     set_: Annotated[

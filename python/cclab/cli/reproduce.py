@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 
 from cclab import shown
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
@@ -37,10 +37,20 @@ _STYLES = {
 
 def reproduce(
     study: Annotated[
-        str, typer.Argument(metavar="NAME|all", help="A study of studies/, its folder, or all.")
+        str,
+        typer.Argument(
+            metavar="NAME|all",
+            help="A study of studies/, its folder, or all.",
+            autocompletion=choices.of(choices.published),
+        ),
     ],
     backend: Annotated[
-        str | None, typer.Option(metavar="B", help="The only backend to run on.")
+        str | None,
+        typer.Option(
+            metavar="B",
+            help="The only backend to run on.",
+            autocompletion=choices.of(choices.backends),
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -53,17 +63,17 @@ def reproduce(
     json: options.Json = False,
 ) -> None:
     """Run a published study again: its printed numbers beside ours, a verdict for each claim."""
-    names = reproduction.names() if study == "all" else [study]
-    if not names:
+    wanted = reproduction.names() if study == "all" else [study]
+    if not wanted:
         raise InputError(f"no published study in {reproduction.file.STUDIES}/ of this folder")
     # Every file is read before the first run, which may take long.
-    for name in names:
+    for name in wanted:
         reproduction.load(name)
     folder = out if out is not None else reproduction.RESULTS
     if short:  # Beside the whole, not over it.
         folder = folder / "short"
     documents = []
-    for name in names:
+    for name in wanted:
         with ExitStack() as stack:
 
             def listener(planned: Planned, stack: ExitStack = stack) -> SweepProgress:
@@ -79,7 +89,7 @@ def reproduce(
         if not json:
             _print(done)
         note(f"report: {written}")
-    if len(names) > 1:
+    if len(wanted) > 1:
         note(f"all studies: {folder / page.PAGE}")
     if json:
         print_json(documents[0] if study != "all" else {"studies": documents})

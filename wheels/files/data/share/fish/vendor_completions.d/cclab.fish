@@ -1,0 +1,1 @@
+cclab completion fish | source

@@ -1,0 +1,111 @@
+"""Writes what the wheels are made of as CycloneDX documents into dist/: `make sbom`.
+
+    python wheels/sbom.py --cyclonedx-py PROGRAM [--out DIR]
+
+cargo-cyclonedx and cyclonedx-py write them; each has to name all that is shipped, and nothing that
+is not locked, or there is none. cargo-cyclonedx asks for the features of all crates of the
+workspace at once: of a crate it may name what only its tests have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import build
+import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+ROOT = locked.ROOT
+
+PROGRAMS = {
+    "cclab-py": ["--features", "extension-module"],
+    "cclab-agent": [],
+}
+"""The crates that are built into the wheel, and how."""
+
+_FILE = "cclab-sbom"
+
+
+def main() -> None:
+    """Writes a document for each crate of `PROGRAMS`, and one for the packages of Python."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cyclonedx-py", required=True, metavar="PROGRAM")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, **build.date()}
+    documents = {crate: of_crate(crate, environment) for crate in PROGRAMS}
+    documents["python"] = of_packages(given.cyclonedx_py, environment)
+    for name, text in documents.items():
+        file = given.out / f"{name}.cdx.json"
+        file.write_text(text)
+        print(file)
+
+
+def of_crate(crate: str, environment: Mapping[str, str]) -> str:
+    """The document of a crate and of all that is compiled into it or to build it."""
+    features, host = PROGRAMS[crate], build.host()
+    manifest = ROOT / "crates" / crate.removeprefix("cclab-") / "Cargo.toml"
+    form = ["--format", "json", "--spec-version", "1.5", "--override-filename", _FILE]
+    where = ["--manifest-path", str(manifest), "--target", host]
+    try:
+        build.said(["cargo", "cyclonedx", *where, *form, *features], environment)
+        text = manifest.with_name(f"{_FILE}.json").read_text()
+    finally:  # It writes one for each member of the workspace.
+        for file in ROOT.glob(f"crates/*/{_FILE}.json"):
+            file.unlink()
+    tree = ["cargo", "tree", "--locked", "--package", crate, *features, "--target", host]
+    lines = build.said([*tree, "--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
+    packages = {(name, version[1:]) for name, version, *_ in map(str.split, lines.splitlines())}
+    check(text, packages - {(crate, build.VERSION)}, _locked_crates())
+    # Where it was built is of no meaning elsewhere.
+    return text.replace(f"file://{ROOT}", "file:///cclab")
+
+
+def _locked_crates() -> set[tuple[str, str]]:
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
+    return {(package["name"], package["version"]) for package in lock["package"]}
+
+
+def of_packages(program: str, environment: Mapping[str, str]) -> str:
+    """The document of the packages that cclab needs where it is installed."""
+    packages = locked.shipped()
+    with tempfile.TemporaryDirectory() as place:
+        listed = Path(place) / "requirements.txt"
+        listed.write_text("\n".join(package.lines for package in packages) + "\n")
+        command = [
+            program,
+            "requirements",
+            str(listed),
+            "--pyproject",
+            str(ROOT / "pyproject.toml"),
+        ]
+        text = build.said([*command, "--output-reproducible", "--of", "JSON"], environment)
+    pinned = {(package.name, package.version) for package in packages}
+    check(text, pinned, pinned)
+    return text + "\n"
+
+
+def check(
+    document: str, shipped: AbstractSet[tuple[str, str]], locked: AbstractSet[tuple[str, str]]
+) -> None:
+    """Ends with a message if a document lacks a package of `shipped`, or has one not `locked`."""
+    read: dict[str, Any] = json.loads(document)
+    named = {(each["name"], each["version"]) for each in read.get("components", [])}
+    for odd, fault in ((shipped - named, "lacks"), (named - locked, "has what is not locked:")):
+        if odd:
+            told = ", ".join(f"{name} {version}" for name, version in sorted(odd))
+            raise SystemExit(f"the bill of materials {fault} {told}")
+
+
+if __name__ == "__main__":
+    main()
