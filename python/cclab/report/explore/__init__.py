@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cclab import pages
-from cclab.report.explore import runs, series
+from cclab.report.explore import course, runs, series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,8 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     """
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)
-    table = runs.table(results.plan, shown, series.of(shown, kept))
+    steps = series.steps(shown, kept)
+    table = runs.table(results.plan, shown, series.of(shown, kept, steps))
     return pages.render(
         __name__,
         "page.html.j2",
@@ -29,8 +30,8 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         shown=len(shown),
         total=len(results.runs),
         with_series=len(table["series"]),
-        steps=series.STEPS,
-        most_flows=series.MOST_FLOWS,
+        steps=steps,
+        most_flows=course.MOST_FLOWS,
         data=table,
         programs=("runs.js", "selection.js", "scatter.js", "course.js", "page.js"),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,9 @@ from cclab import shown
 from cclab.drawing.palette import look
 from cclab.errors import InputError
 from cclab.plan import short_key
+from cclab.report.explore.course import QUANTITIES
+from cclab.report.explore.numbers import packed
+from cclab.report.figures import throughput
 from cclab.report.quantities import Quantity, flat
 from cclab.report.swept import axes_of
 
@@ -101,6 +103,8 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]], courses: dict[str, Co
         "metrics": [_metric(name, measured) for name in names[:MOST_METRICS]],
         "ids": [run.run.id for _, run in shown],
         "seeds": [str(run.run.seed) for _, run in shown],
+        "quantities": QUANTITIES,
+        "bins": throughput.BINS,
         "series": courses,
     }
 
@@ -151,8 +155,3 @@ def _look(value: str, nth: int, variant: bool) -> tuple[str, str]:
         own = look(value)
         return own.colour, own.marker
     return _HUES[nth % len(_HUES)], _MARKERS[nth // len(_HUES) % len(_MARKERS)]
-
-
-def packed(values: np.ndarray) -> str:
-    """Little-endian numbers in base64."""
-    return base64.b64encode(values.tobytes()).decode()
