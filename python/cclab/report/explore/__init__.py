@@ -33,5 +33,5 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         steps=steps,
         most_flows=course.MOST_FLOWS,
         data=table,
-        programs=("runs.js", "selection.js", "scatter.js", "course.js", "page.js"),
+        programs=("runs.js", "selection.js", "scatter.js", "course.js", "panel.js", "timeline.js", "opened.js", "page.js"),
     )

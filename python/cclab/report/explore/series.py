@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cclab.report.explore import course
 from cclab.report.explore.runs import evenly
+from cclab.report.figures import queue
 from cclab.report.figures.panels import flow_lines, groups_of
 from cclab.store.trace import columns_of
 
@@ -62,11 +63,8 @@ def chosen(shown: Sequence[tuple[Point, Measured]], wanted: Sequence[str] = ()) 
 
 def _size(run: Measured, steps: int = STEPS) -> int:
     """About how many bytes the course of a run takes in the page."""
-    scenario = run.run.scenario
-    flows, queues = (
-        len(run.metrics["flows"]),
-        len(scenario["network"].get("graph", {}).get("links", "1")),
-    )
+    flows, graph = len(run.metrics["flows"]), run.run.scenario["network"].get("graph")
+    queues = min(queue.MOST_QUEUES, len(graph["links"])) if graph else 1
     # A flow's window has its threshold beside it, and a queue the ticks of its drops. A group of
     # flows has five quantiles.
     of_flows = (len(course.OF_FLOWS) + 1) * (flows if flows <= course.MOST_FLOWS else 5 * 2)
