@@ -89,13 +89,15 @@ interface Course {
 }
 
 /**
- * What a panel shows: how its figure calls it. A rate is the mean of a step, and so of several;
- * others are the last of a step, or its greatest.
+ * What a panel shows: how its figure calls it.
+ *
+ * A `mean` is that of a step, and so of several. What is `sparse` is known at some steps alone: a
+ * line leads from each to the next.
  */
 interface Quantity {
   title: string;
   unit: "bytes" | "rate" | "time" | "share" | "plain";
-  rate: boolean;
+  kind: "mean" | "state" | "sparse";
 }
 
 /**

@@ -13,8 +13,8 @@ const NONE = 65535; // in place of a number that there is not
  *
  * A panel with its numbers; the `key` is the same in all runs that have such a panel.
  * @typedef {{
- *   key: string, quantity: string, title: string, unit: Unit, rate: boolean, isFilled: boolean,
- *   isOffset: boolean, step: number, steps: number,
+ *   key: string, quantity: string, title: string, unit: Unit, kind: Quantity["kind"],
+ *   isFilled: boolean, isOffset: boolean, step: number, steps: number,
  *   curves: ShownCurve[], ticks: ShownTicks[],
  * }} ShownPanel
  */
@@ -43,13 +43,13 @@ function unpackedTicks({ label, colour, steps, counts }) {
  */
 const panelsOf = ({ step, steps, lines, panels }) =>
   panels.map(({ quantity, link, curves, ticks }) => {
-    const { title, unit, rate } = SWEEP.quantities[quantity];
+    const { title, unit, kind } = SWEEP.quantities[quantity];
     return {
       key: link ? `${quantity} ${link}` : quantity,
       quantity,
       title: link ? `${title}, ${link}` : title,
       unit,
-      rate,
+      kind,
       isFilled: link !== undefined,
       isOffset: quantity === "sequence",
       step,
@@ -75,13 +75,13 @@ function stepAt({ step, steps }, time) {
 }
 
 /**
- * Steps of a panel that are drawn as one, where it shows so many seconds: of a rate, such that as
+ * Steps of a panel that are drawn as one, where it shows so many seconds: of means, such that as
  * many bins fill it as fill that of a figure.
  * @param {ShownPanel} panel
  * @param {number} seconds
  */
-const widthOf = ({ rate, step }, seconds) =>
-  rate ? Math.max(1, Math.round(seconds / step / SWEEP.bins)) : 1;
+const widthOf = ({ kind, step }, seconds) =>
+  kind === "mean" ? Math.max(1, Math.round(seconds / step / SWEEP.bins)) : 1;
 
 /**
  * The mean of the bin number `nth`, of `width` steps; null if nothing is known of them.
@@ -119,7 +119,8 @@ const binned = (values, width) =>
  * @param {number} width
  */
 function valueAt(panel, values, time, width) {
-  const nth = stepAt(panel, time);
+  let nth = stepAt(panel, time);
+  if (panel.kind === "sparse") while (nth > 0 && values[nth] === null) nth--;
   return nth < 0 ? null : meanOf(values, Math.floor(nth / width), width);
 }
 

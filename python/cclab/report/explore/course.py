@@ -25,13 +25,13 @@ MOST_FLOWS = 16
 """Flows of a run that have curves of their own; of more, groups have bands of quantiles."""
 
 QUANTITIES: dict[str, Quantity] = {
-    "throughput": {"title": throughput.RATE, "unit": "rate", "rate": True},
-    "cwnd": {"title": cwnd.WINDOW, "unit": "plain", "rate": False},
-    "srtt": {"title": cwnd.DELAY, "unit": "time", "rate": False},
-    "queue-delay": {"title": queue.DELAY, "unit": "time", "rate": False},
-    "backlog": {"title": queue.BACKLOG, "unit": "bytes", "rate": False},
-    "round-trip": {"title": probes.ROUND_TRIP, "unit": "time", "rate": False},
-    "sequence": {"title": sequence.OFFSET, "unit": "bytes", "rate": False},
+    "throughput": {"title": throughput.RATE, "unit": "rate", "kind": "mean"},
+    "cwnd": {"title": cwnd.WINDOW, "unit": "plain", "kind": "state"},
+    "srtt": {"title": cwnd.DELAY, "unit": "time", "kind": "state"},
+    "queue-delay": {"title": queue.DELAY, "unit": "time", "kind": "state"},
+    "backlog": {"title": queue.BACKLOG, "unit": "bytes", "kind": "state"},
+    "round-trip": {"title": probes.ROUND_TRIP, "unit": "time", "kind": "sparse"},
+    "sequence": {"title": sequence.OFFSET, "unit": "bytes", "kind": "state"},
 }
 """What there is a panel of, from the top down."""
 

@@ -94,12 +94,15 @@ class Course(TypedDict):
 
 
 class Quantity(TypedDict):
-    """What a panel shows: how its figure calls it. A rate is the mean of a step, and so of several;
-    others are the last of a step, or its greatest."""
+    """What a panel shows: how its figure calls it.
+
+    A `mean` is that of a step, and so of several. What is `sparse` is known at some steps alone: a
+    line leads from each to the next.
+    """
 
     title: str
     unit: Unit
-    rate: bool
+    kind: Literal["mean", "state", "sparse"]
 
 
 class SweepPage(TypedDict):

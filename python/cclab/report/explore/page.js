@@ -56,8 +56,8 @@ function point(run) {
  */
 function show(runs) {
   openRuns(runs);
+  plot.setSize(scatterSize());
   history.pushState(null, "", `#${fragment()}`);
-  plot.redraw(false);
 }
 
 /**
@@ -173,12 +173,12 @@ respondToTime.push(() => {
   addressing = setTimeout(() => history.replaceState(null, "", `#${fragment()}`), 200);
 });
 addEventListener("hashchange", () => {
-  if (location.hash.slice(1) !== fragment() && openAddressed()) plot.redraw(false);
+  if (location.hash.slice(1) !== fragment() && openAddressed()) plot.setSize(scatterSize());
 });
-if (openAddressed()) {
-  byId("run", HTMLElement).scrollIntoView();
-} else {
+const isAddressed = openAddressed();
+if (!isAddressed) {
   const first = SWEEP.ids.findIndex((_id, run) => courseOf(run));
   openRuns([Math.max(0, first)]);
 }
-plot.redraw(false);
+plot.setSize(scatterSize());
+if (isAddressed) byId("run", HTMLElement).scrollIntoView();

@@ -124,21 +124,22 @@ class RunPanel {
   }
 
   /**
-   * What uPlot draws: a rate from the beginning of each bin to its end, all else at the end of each
+   * What uPlot draws: means from the beginning of each bin to its end, all else at the end of each
    * step, with the ends of a band behind each line that has some.
    * @returns {uPlot.AlignedData}
    */
   data() {
     const { panel, width } = this;
-    const { step, steps, rate } = panel;
+    const { step, steps, kind } = panel;
+    const isMean = kind === "mean";
     const ends = Array.from({ length: Math.ceil(steps / width) }, (_none, nth) =>
       Math.min(steps, (nth + 1) * width),
     );
-    const first = rate ? [0] : [];
+    const first = isMean ? [0] : [];
     /** @param {(number | null)[]} values */
     const row = (values) => {
       const bins = binned(values, width);
-      return rate ? [bins[0], ...bins] : bins;
+      return isMean ? [bins[0], ...bins] : bins;
     };
     return [
       [...first, ...ends.map((nth) => nth * step)],
@@ -155,7 +156,7 @@ class RunPanel {
     const { line, part, bands } = curve;
     const width = part ? 1.1 : 1.6;
     const show = this.isShown(curve);
-    const paths = this.panel.rate ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
+    const paths = this.panel.kind === "mean" ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
     const points = { show: false };
     const colour = inkOf(line.colour);
     /** @type {uPlot.Series} */
@@ -167,6 +168,7 @@ class RunPanel {
       fill: this.panel.isFilled ? faint(colour, 0.3) : undefined,
       paths,
       points,
+      spanGaps: this.panel.kind === "sparse",
     };
     return [own, ...bands.flat().map(() => ({ show, width: 0, paths, points }))];
   }
@@ -214,7 +216,7 @@ class RunPanel {
           ...plainAxis(),
           values: (_u, splits) => inOneUnit(UNITS[panel.unit], splits),
           size: AXIS,
-          space: 30,
+          space: 24,
         },
       ],
       series: [{}, ...panel.curves.flatMap((curve) => this.seriesOf(curve))],
@@ -299,7 +301,8 @@ class RunPanel {
     this.values = values;
     const isOther = width !== this.width;
     this.width = width;
-    const bin = panel.rate ? `, means of ${inWords(UNITS.time, width * panel.step)}` : "";
+    const bin =
+      panel.kind === "mean" ? `, means of ${inWords(UNITS.time, width * panel.step)}` : "";
     this.title.textContent = `${this.whose}${panel.title}${bin}`;
     u.batch(() => {
       if (isOther) u.setData(this.data(), false);
