@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 from cclab import pages
@@ -10,7 +12,26 @@ from cclab.report.explore import course, runs, series
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.measure.points import Measured
     from cclab.measure.results import Results
+    from cclab.report.explore.document import SweepPage
+
+
+_DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def run_called(results: Results, beginning: str) -> Measured:
+    """The run whose id begins so. Raises `InputError` if there is none, or several."""
+    every = [(point, run) for point in results.points for run in point.runs]
+    return runs.begins(every, beginning)[1]
+
+
+def with_series(html: str) -> set[str]:
+    """The ids of the runs that a page has the time series of."""
+    written = _DATA.search(html)
+    assert written is not None, "it is such a page"
+    data: SweepPage = json.loads(written[1])
+    return {data["ids"][int(place)] for place in data["series"]}
 
 
 def html(results: Results, wanted: Sequence[str] = ()) -> str:
@@ -33,5 +54,14 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         steps=steps,
         most_flows=course.MOST_FLOWS,
         data=table,
-        programs=("runs.js", "selection.js", "scatter.js", "course.js", "panel.js", "timeline.js", "opened.js", "page.js"),
+        programs=(
+            "runs.js",
+            "selection.js",
+            "scatter.js",
+            "course.js",
+            "panel.js",
+            "timeline.js",
+            "opened.js",
+            "page.js",
+        ),
     )

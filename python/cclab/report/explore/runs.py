@@ -54,7 +54,7 @@ def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Me
     several, begin with one of `wanted`.
     """
     every = [(point, run) for point in results.points for run in point.runs]
-    asked = [_begins(every, beginning) for beginning in wanted]
+    asked = [begins(every, beginning) for beginning in wanted]
     rounds: list[list[tuple[Point, Measured]]] = []
     for point in results.points:
         for nth, run in enumerate(point.runs):
@@ -67,7 +67,8 @@ def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Me
     return sorted(taken, key=lambda pair: pair[0].index)
 
 
-def _begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
+def begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
+    """The run whose id begins so. Raises `InputError` if there is none, or several."""
     runs = {run.run.id: (point, run) for point, run in every if run.run.id.startswith(beginning)}
     if len(runs) != 1:
         raise InputError(f"{len(runs)} runs have an id that begins with {shown.quoted(beginning)}")
