@@ -85,6 +85,18 @@ def test_the_page_holds_every_run_and_metric(results: Results, page: Path) -> No
         assert of_runs == [v if isinstance(v, str) else json.dumps(v) for v in told]
 
 
+def curves(course: dict[str, Any], quantity: str, part: str = "") -> dict[str, np.ndarray]:
+    """The numbers of each line of a course; NaN for what is not known."""
+    [panel] = [panel for panel in course["panels"] if panel["quantity"] == quantity]
+    made = {}
+    for curve in panel["curves"]:
+        if curve.get("part", "") == part:
+            whole = numbers(curve["values"]["data"], "<u2").astype(float)
+            whole[whole == 65535] = np.nan
+            made[course["lines"][curve["line"]]["name"]] = whole * curve["values"]["unit"]
+    return made
+
+
 def test_the_series_are_those_of_the_trace(results: Results, page: Path) -> None:
     data = data_of(page.read_text())
     assert set(data["series"]) == {str(place) for place in range(16)}
@@ -92,24 +104,50 @@ def test_the_series_are_those_of_the_trace(results: Results, page: Path) -> None
         own = data["series"][str(place)]
         samples = results.samples(run.run.id)
         flows = {flow["name"]: flow for flow in run.metrics["flows"]}
-        for flow in own["flows"]:
-            frame = samples.filter(flow=flow["name"])
-            rates = numbers(flow["throughput"]["data"], "<u2").astype(float)
-            assert len(rates) == round(2.0 / own["step"])
-            rates[rates == 65535] = 0
-            received = rates.sum() * flow["throughput"]["unit"] * own["step"] / 8
+        # As fine as the samples, of which a run has fewer than there is room for.
+        assert (own["step"], own["steps"]) == (0.1, 20)
+        for name, rates in curves(own, "throughput").items():
+            frame = samples.filter(flow=name)
+            received = np.nansum(rates) * own["step"] / 8
             # The run's last sample is that of its end; each number is rounded to one in 65,534.
             assert received == pytest.approx(frame["received_bytes"].max(), rel=1e-3)
-            assert received == pytest.approx(flows[flow["name"]]["bytes_received"], rel=0.1)
-            cwnd = numbers(flow["cwnd"]["data"], "<u2")[-1] * flow["cwnd"]["unit"]
-            assert cwnd * 1448 == pytest.approx(frame["cwnd_bytes"][-1], rel=1e-3)
-            srtt = numbers(flow["srtt"]["data"], "<u2")[-1] * flow["srtt"]["unit"]
-            assert srtt == pytest.approx(frame["srtt_s"][-1], rel=1e-3)
+            assert received == pytest.approx(flows[name]["bytes_received"], rel=0.1)
+            for quantity, part, column, scale in (
+                ("cwnd", "", "cwnd_bytes", 1448),
+                ("cwnd", "ssthresh", "ssthresh_bytes", 1448),
+                ("srtt", "", "srtt_s", 1),
+                ("sequence", "", "snd_una_bytes", 1),
+            ):
+                shown = curves(own, quantity, part).get(name)
+                if frame[column][-1] is None:
+                    assert shown is None or np.isnan(shown[-1])
+                    continue
+                assert shown is not None
+                assert shown[-1] * scale == pytest.approx(frame[column][-1], rel=1e-3)
         waiting = results.samples(run.run.id, "queue_samples").filter(link="bottleneck")
-        delays = numbers(own["queue"]["data"], "<u2").astype(float) * own["queue"]["unit"]
-        assert own["delay"]
         most = waiting["backlog_bytes"].to_numpy().max()
+        delays = curves(own, "queue-delay")["bottleneck"]
         assert delays.max() == pytest.approx(most * 8 / 10e6, rel=1e-3)
+        # Data of no flow cross the way back.
+        links = [panel["link"] for panel in own["panels"] if "link" in panel]
+        assert links == ["bottleneck"]
+        dropped = [t for panel in own["panels"] for t in panel["ticks"] if t["label"] == "drops"]
+        counted = sum(int(numbers(ticks["counts"], "<u2").sum()) for ticks in dropped)
+        assert counted == waiting["drops"].max()
+
+
+def test_lines_look_as_in_the_figures(results: Results, page: Path) -> None:
+    data = data_of(page.read_text())
+    figure = results.figure("cwnd")
+    drawn = {
+        handle.get_label(): (handle.get_color(), handle.get_linestyle())
+        for handle in figure.legends[0].legend_handles
+    }
+    own = [line for course in data["series"].values() for line in course["lines"]]
+    flows = {line["label"]: line["colour"] for line in own if line["name"] in ("long", "short")}
+    assert flows == {label: colour for label, (colour, _) in drawn.items()}
+    solid = {line["label"] for line in own if not line["dash"]} & flows.keys()
+    assert solid == {label for label, (_, dash) in drawn.items() if dash == "-"}
 
 
 def test_the_command_of_a_point_makes_that_very_run(
@@ -203,7 +241,7 @@ SCRIPT = """
       seen.command = document.querySelector(".command code").textContent;
     },
     () => {
-      seen.drawn = [...document.querySelectorAll("#series canvas")].map(inked);
+      seen.drawn = [...document.querySelectorAll("#series .uplot canvas")].map(inked);
       document.getElementById("all").click();
       set("x", "flow.long.srtt_mean_s");
       set("y", "flow.long.goodput_bps");
@@ -225,7 +263,7 @@ SCRIPT = """
         mouse(over, type, box.left + 200, box.top + 50);
     },
     () => {
-      const legends = [...document.querySelectorAll("#series .u-legend")];
+      const legends = [...document.querySelectorAll("#series .legend")];
       seen.values = legends.map((legend) => legend.textContent);
       const right = (element) => element.getBoundingClientRect().right;
       const charts = [...document.querySelectorAll("#series .uplot")];
@@ -270,13 +308,13 @@ def test_the_page_works_in_a_browser_without_a_network(
     [chosen] = [run for run in results.runs if run.run.id in seen["tip"]]
     assert f"seed {chosen.run.seed}" in seen["tip"]
     assert "short.rtt = 20ms" in seen["tip"]
-    assert seen["hash"] == f"#{chosen.run.id}"
+    assert seen["hash"] == f"#run={chosen.run.id}"
     assert seen["run"].endswith(f"seed {chosen.run.seed}")
     assert seen["command"] == f"{data_of(page.read_text())['command']} {chosen.run.id}"
-    wanted = ["Throughput", "Congestion window (segments)", "Smoothed RTT"]
-    assert seen["titles"] == [*wanted, "Queue delay at the bottleneck"]
+    wanted = ["throughput, means of 100 ms", "cwnd (segments)", "srtt"]
+    assert seen["titles"] == [*wanted, "queue delay, bottleneck", "sequence number"]
     assert min(seen["drawn"]) > 1000
-    assert seen["clicked"] == 4
+    assert seen["clicked"] == 5
     # What the crosshair of the first points at is told in the others too.
     assert all(re.search(r"\d", values) for values in seen["values"])
     assert re.search(r"long \(reno\)\D*[\d.]+ m?s", seen["values"][2])

@@ -286,7 +286,8 @@ class RunPanel {
   /** @param {number} time */
   leftOf(time) {
     const [from, to] = this.times;
-    return time < from || time > to ? -10 : this.u.valToPos(time, "x");
+    const room = (to - from) * 1e-6;
+    return time < from - room || time > to + room ? -10 : this.u.valToPos(time, "x");
   }
 
   /**

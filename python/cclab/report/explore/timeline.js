@@ -74,7 +74,7 @@ function moveTo(seconds) {
   if (time.at === at) return;
   time.at = at;
   // Keys may move it out of what is shown, which follows.
-  const room = time.step / 2;
+  const room = time.step * 1e-6;
   if (at < from - room) showOnly(at - time.step, at - time.step + to - from);
   else if (at > to + room) showOnly(at - (to - from), at);
   for (const chart of panels) chart.pointAt(at);
@@ -117,6 +117,9 @@ function zoom(factor) {
   zoomAt(isSeen ? Number(time.at) : (from + to) / 2, factor);
 }
 
+/** The last time that is shown at which the cursor can stand. */
+const lastSeen = () => Math.floor(time.times[1] / time.step + 1e-6) * time.step;
+
 /**
  * Moves the cursor by so many steps, from the middle if there is none.
  * @param {number} steps
@@ -128,7 +131,7 @@ function moveBy(steps) {
 
 /** @type {Timeline} */
 const timeline = {
-  moveTo,
+  moveTo: (seconds) => moveTo(Math.min(seconds, lastSeen())),
   zoomTo: showOnly,
   zoomAt,
   reset: showWhole,
@@ -141,12 +144,11 @@ const timeline = {
   answer: (event, chart) => {
     if (isShortcut(event) || event.target instanceof HTMLInputElement) return;
     const far = event.shiftKey ? 10 : 1;
-    const [from, to] = time.times;
     answerKey(event, {
       ArrowLeft: () => moveBy(-far),
       ArrowRight: () => moveBy(far),
-      Home: () => moveTo(from + time.step),
-      End: () => moveTo(to),
+      Home: () => moveTo(time.times[0]),
+      End: () => moveTo(lastSeen()),
       "+": () => zoom(0.5),
       "=": () => zoom(0.5),
       "-": () => zoom(2),
