@@ -145,7 +145,11 @@ def check_values(
     labels = {"short": f"short ({run.metrics['flows'][0]['cc']})", "long": "long (reno)"}
     for name, label in labels.items():
         own = samples.filter(flow=name)
-        tops = {column: float(own[column].max() or 0) for column in own.columns if column != "flow"}
+        tops = {
+            column: float(np.nanmax(own[column].cast(float).to_numpy()))
+            for column in own.columns
+            if column != "flow" and own[column].count()
+        }
         got = [
             last(own, "received_bytes", edge) or 0.0 for edge in (start, min(2.0, start + width))
         ]
@@ -164,11 +168,12 @@ def check_values(
         near(shown["sequence number"][label], offset, tops["snd_una_bytes"])
     queue = results.samples(run.run.id, "queue_samples").filter(link="bottleneck")
     of_step = queue.filter(queue["time_s"].is_between(time - STEP + 1e-9, time + 1e-9))
-    waited = of_step["backlog_bytes"].max() * 8 / 10e6
+    waited = float(of_step["backlog_bytes"].to_numpy().max()) * 8 / 10e6
     near(shown["queue delay, bottleneck"]["queue delay"], waited, 1.0)
     before = last(queue, "drops", time - STEP) or 0
     if "drops" in shown["queue delay, bottleneck"]:
-        assert shown["queue delay, bottleneck"]["drops"] == f"{of_step['drops'].max() - before:.0f}"
+        dropped = of_step["drops"].to_numpy().max() - before
+        assert shown["queue delay, bottleneck"]["drops"] == f"{dropped:.0f}"
     probes = run.table("probe_samples").drop_nulls("rtt_s")
     sent = probes.filter(probes["sent_s"] <= time + 1e-9)
     near(shown["round trip"]["ping"], float(sent["rtt_s"][-1]), 1.0)

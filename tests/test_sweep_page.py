@@ -139,15 +139,148 @@ def test_the_series_are_those_of_the_trace(results: Results, page: Path) -> None
 def test_lines_look_as_in_the_figures(results: Results, page: Path) -> None:
     data = data_of(page.read_text())
     figure = results.figure("cwnd")
-    drawn = {
-        handle.get_label(): (handle.get_color(), handle.get_linestyle())
-        for handle in figure.legends[0].legend_handles
-    }
+    handles: Any = figure.legends[0].legend_handles
+    drawn = {handle.get_label(): (handle.get_color(), handle.get_linestyle()) for handle in handles}
     own = [line for course in data["series"].values() for line in course["lines"]]
     flows = {line["label"]: line["colour"] for line in own if line["name"] in ("long", "short")}
     assert flows == {label: colour for label, (colour, _) in drawn.items()}
     solid = {line["label"] for line in own if not line["dash"]} & flows.keys()
     assert solid == {label for label, (_, dash) in drawn.items() if dash == "-"}
+
+
+def courses_of(study: str, folder: Path) -> tuple[Results, dict[str, Any]]:
+    """What a study comes to, and what its page embeds."""
+    file = folder / "study.toml"
+    file.write_text(study)
+    made = cclab.run(file, out=folder / "out")
+    return made, data_of(explore.html(made))
+
+
+def test_many_flows_are_quantiles_of_their_groups(tmp_path: Path) -> None:
+    made, data = courses_of(
+        """duration = "3s"
+        [network.bottleneck]
+        rate = "40Mbit"
+        delay = "5ms"
+        queue = { kind = "droptail", limit = "1bdp" }
+        [[flow]]
+        name = "web"
+        count = 20
+        cc = "cubic"
+        [[flow]]
+        name = "one"
+        cc = "reno"
+        """,
+        tmp_path,
+    )
+    own = data["series"]["0"]
+    assert [line["label"] for line in own["lines"][:2]] == ["web (cubic, 20 flows)", "reno"]
+    samples = made.samples(0).filter(time_s=2.0)
+    mss = made.runs[0].table("flows")["mss_bytes"][0]
+    windows = samples.filter(samples["flow"].str.starts_with("web"))["cwnd_bytes"].to_numpy() / mss
+    assert len(windows) == 20
+    [panel] = [panel for panel in own["panels"] if panel["quantity"] == "cwnd"]
+    # Thresholds of many would hide the windows.
+    assert [curve["line"] for curve in panel["curves"]] == [0, 1]
+    group, alone = panel["curves"]
+    assert "bands" not in alone
+    at = round(2.0 / own["step"]) - 1
+
+    def value(packed: dict[str, Any]) -> float:
+        return float(numbers(packed["data"], "<u2")[at] * packed["unit"])
+
+    shown = [value(end) for band in group["bands"] for end in band] + [value(group["values"])]
+    wanted = np.quantile(windows, [0.05, 0.95, 0.25, 0.75, 0.5])
+    assert shown == pytest.approx(wanted, abs=windows.max() / 1000)
+
+
+def test_every_queue_on_the_way_has_its_panel_as_in_the_figure(tmp_path: Path) -> None:
+    made, data = courses_of(
+        """duration = "4s"
+        [network]
+        topology = "parking-lot"
+        bottlenecks = 2
+        [network.bottleneck]
+        rate = "5Mbit"
+        delay = "5ms"
+        queue = { kind = "codel", limit = "60p", ecn = true }
+        schedule = [{ at = "2s", rate = "2Mbit" }]
+        [[flow]]
+        name = "long"
+        cc = "reno"
+        ecn = true
+        [[flow]]
+        name = "back"
+        cc = "cubic"
+        direction = "reverse"
+        crosses = [2, 2]
+        """,
+        tmp_path,
+    )
+    own = data["series"]["0"]
+    drawn = made.figure("queue").axes
+    panels = [panel for panel in own["panels"] if "link" in panel]
+    assert len(panels) == len(drawn) == 3
+    seen: set[str] = set()
+    for panel, axes in zip(panels, drawn, strict=True):
+        # The rate changes: what waits takes as long as the link then has for it.
+        assert panel["quantity"] == "queue-delay"
+        [name, unit] = re.findall(
+            r"(queue delay) \((m?s)\)", axes.get_ylabel() or "queue delay (ms)"
+        )[0]
+        top = np.nanmax(np.asarray(axes.lines[0].get_ydata(), float)) * (
+            1e-3 if unit == "ms" else 1
+        )
+        assert name == data["quantities"]["queue-delay"]["title"]
+        [curve] = panel["curves"]
+        whole = numbers(curve["values"]["data"], "<u2").astype(float)
+        whole[whole == 65535] = np.nan
+        assert np.nanmax(whole) * curve["values"]["unit"] == pytest.approx(top, rel=1e-3)
+        samples = made.samples(0, "queue_samples").filter(link=panel["link"])
+        counted = {t["label"]: numbers(t["counts"], "<u2").sum() for t in panel["ticks"]}
+        assert counted.get("drops", 0) == samples["drops"].max()
+        assert counted.get("ECN marks", 0) == samples["marks"].max()
+        seen |= counted.keys()
+    assert "ECN marks" in seen
+
+
+def test_phases_are_those_of_the_figure(tmp_path: Path) -> None:
+    made, data = courses_of(
+        """duration = "8s"
+        [network.bottleneck]
+        rate = "10Mbit"
+        delay = "5ms"
+        queue = { kind = "droptail", limit = "2bdp" }
+        [[flow]]
+        name = "one"
+        [[flow]]
+        name = "late"
+        start = "2s"
+        cc = "cubic"
+        [trace]
+        events = ["state"]
+        [sweep]
+        "flow.one.cc" = ["bbr3", "reno"]
+        """,
+        tmp_path,
+    )
+    patches = made.figure("phases").legends[0].get_patches()
+    assert [name for name, _, _ in data["phases"]] == [patch.get_label() for patch in patches]
+    rgb = [tuple(round(255 * c) for c in patch.get_facecolor()[:3]) for patch in patches]
+    assert [tuple(bytes.fromhex(colour[1:])) for _, colour, _ in data["phases"]] == rgb
+    for place, run in enumerate(made.runs):
+        own = data["series"][str(place)]
+        for flow, told in curves(own, "phases").items():
+            stays = run.trace.phases_of(flow)
+            for nth, phase in enumerate(told):
+                end = (nth + 1) * own["step"]
+                here = stays.filter(
+                    (stays["from_s"] <= end + 1e-9) & (stays["until_s"] > end + 1e-9)
+                )
+                if np.isnan(phase):
+                    assert here.is_empty()
+                elif not here.is_empty():
+                    assert data["phases"][int(phase)][0] == here["phase"].item()
 
 
 def test_the_command_of_a_point_makes_that_very_run(

@@ -92,18 +92,19 @@ interface Course {
  * What a panel shows: how its figure calls it.
  *
  * A `mean` is that of a step, and so of several. What is `sparse` is known at some steps alone: a
- * line leads from each to the next.
+ * line leads from each to the next. A `phase` is one of the page's by its number.
  */
 interface Quantity {
   title: string;
   unit: "bytes" | "rate" | "time" | "share" | "plain";
-  kind: "mean" | "state" | "sparse";
+  kind: "mean" | "state" | "sparse" | "phase";
 }
 
 /**
  * All runs, column by column; `series` by the place of the run, `command` without its id.
  *
- * `bins` of a rate are as many as a figure shows.
+ * `bins` of a mean are as many as a figure shows; `phases` have each its name, its colour, and its hatch among
+ * those of that colour.
  */
 interface SweepPage {
   command: string;
@@ -113,5 +114,6 @@ interface SweepPage {
   seeds: Array<string>;
   quantities: Record<string, Quantity>;
   bins: number;
+  phases: Array<[string, string, number]>;
   series: Record<string, Course>;
 }

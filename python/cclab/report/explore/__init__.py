@@ -43,7 +43,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)
     steps = series.steps(shown, kept)
-    table = runs.table(results.plan, shown, series.of(shown, kept, steps))
+    table = runs.table(results.plan, shown, *series.of(shown, kept, steps))
     return pages.render(
         __name__,
         "page.html.j2",

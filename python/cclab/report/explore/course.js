@@ -133,6 +133,8 @@ function valueAt(panel, values, time, width) {
  * @returns {[least: number, most: number]}
  */
 function extentOf(panel, curves, [from, to]) {
+  // Rows, one for each.
+  if (panel.kind === "phase") return [0, curves.length];
   const width = widthOf(panel, to - from);
   const first = Math.max(0, Math.floor(from / panel.step / width) - 1);
   const last = Math.ceil(to / panel.step / width);

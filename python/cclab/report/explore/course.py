@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cclab.drawing.style import LOST
-from cclab.report.explore.numbers import packed, small
-from cclab.report.figures import bands, cwnd, named, probes, queue, sequence, throughput
+from cclab.report.explore.numbers import packed, small, whole
+from cclab.report.figures import bands, cwnd, named, phases, probes, queue, sequence, throughput
 from cclab.report.figures.crossed import among, steady_bps
+from cclab.store.trace import PHASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ QUANTITIES: dict[str, Quantity] = {
     "throughput": {"title": throughput.RATE, "unit": "rate", "kind": "mean"},
     "cwnd": {"title": cwnd.WINDOW, "unit": "plain", "kind": "state"},
     "srtt": {"title": cwnd.DELAY, "unit": "time", "kind": "state"},
+    "phases": {"title": phases.PHASES, "unit": "plain", "kind": "phase"},
     "queue-delay": {"title": queue.DELAY, "unit": "time", "kind": "state"},
     "backlog": {"title": queue.BACKLOG, "unit": "bytes", "kind": "state"},
     "round-trip": {"title": probes.ROUND_TRIP, "unit": "time", "kind": "sparse"},
@@ -60,17 +62,18 @@ def of_run(
     flows: Sequence[FlowLine],
     groups: Sequence[Group],
     steps: int,
+    met: dict[str, int],
 ) -> Course | None:
     """The course of a run whose trace has been `read`, in `steps` steps at most; None if nothing
     was sampled in it. It has its `flows` or, if there are too many, `groups` of them, as the
-    figures draw them."""
+    figures draw them. `met` numbers the phases that occur, in that order; new ones come to it."""
     sampled = [
         table["time_ns"] for name in ("queue_samples", "flow_samples") if (table := read[name])
     ]
     if not sampled:
         return None
     return _Drawing(run, read, _edges(np.concatenate(sampled) * 1e-9, steps)).course(
-        flows, groups if len(flows) > MOST_FLOWS else []
+        flows, groups if len(flows) > MOST_FLOWS else [], met
     )
 
 
@@ -97,9 +100,16 @@ class _Drawing:
         self._steps = len(edges) - 1
         self._lines: list[Line] = []
 
-    def course(self, flows: Sequence[FlowLine], groups: Sequence[Group]) -> Course:
+    def course(
+        self, flows: Sequence[FlowLine], groups: Sequence[Group], met: dict[str, int]
+    ) -> Course:
         """All of it."""
-        made = [*self._of_flows(flows, groups), *self._of_queues(), *self._of_probes()]
+        made = [
+            *self._of_flows(flows, groups),
+            *self._of_phases(flows, met),
+            *self._of_queues(),
+            *self._of_probes(),
+        ]
         order = list(QUANTITIES)
         return {
             "step": float(f"{self._edges[1]:.9g}"),
@@ -179,6 +189,32 @@ class _Drawing:
             "srtt": alone(held("srtt_ns", 1e-9)[1:]),
             "sequence": alone(held("snd_una_bytes", offset_scale)[1:]),
         }
+
+    def _of_phases(self, flows: Sequence[FlowLine], met: dict[str, int]) -> Iterator[CoursePanel]:
+        """The phase of each flow at the end of each step, where its variant tells one."""
+        own, told = self._read["flows"], self._run.run.scenario["trace"]["events"]
+        if own is None or "state" not in told:
+            return
+        declared = self._run.trace.summary.get("states", [])
+        if not any(PHASE in columns for columns in declared):
+            return
+        rows = self._run.trace.rows("variant_states", ["time_ns", "flow", PHASE]).drop_nulls(PHASE)
+        place_of = {name: place for place, name in enumerate(own["name"])}
+        curves: list[Curve] = []
+        for flow in flows[:MOST_FLOWS]:
+            place = place_of[flow.name]
+            stays = rows.filter(flow=int(own["flow"][place])).sort("time_ns", maintain_order=True)
+            if stays.is_empty():
+                continue
+            numbers = np.array([met.setdefault(phase, len(met)) for phase in stays[PHASE]])
+            seconds, ended = stays["time_ns"].to_numpy() * 1e-9, own["ended_ns"][place] * 1e-9
+            last = np.searchsorted(seconds, self._edges[1:] + 1e-9, side="right") - 1
+            alive = (last >= 0) & ~(self._edges[:-1] > ended)
+            line = self._line(flow.name, flow.label, flow.style.colour, flow.style.dash)
+            held = np.where(alive, numbers[np.maximum(last, 0)], np.nan)
+            curves.append({"line": line, "values": whole(held)})
+        if curves:
+            yield {"quantity": "phases", "curves": curves, "ticks": []}
 
     def _in_bins(self, rates: np.ndarray) -> np.ndarray:
         """The mean of as many steps as make a bin of the figures: rates of single ones leap."""

@@ -97,18 +97,19 @@ class Quantity(TypedDict):
     """What a panel shows: how its figure calls it.
 
     A `mean` is that of a step, and so of several. What is `sparse` is known at some steps alone: a
-    line leads from each to the next.
+    line leads from each to the next. A `phase` is one of the page's by its number.
     """
 
     title: str
     unit: Unit
-    kind: Literal["mean", "state", "sparse"]
+    kind: Literal["mean", "state", "sparse", "phase"]
 
 
 class SweepPage(TypedDict):
     """All runs, column by column; `series` by the place of the run, `command` without its id.
 
-    `bins` of a rate are as many as a figure shows.
+    `bins` of a mean are as many as a figure shows; `phases` have each its name, its colour, and its
+    hatch among those of that colour.
     """
 
     command: str
@@ -118,4 +119,5 @@ class SweepPage(TypedDict):
     seeds: list[str]
     quantities: dict[str, Quantity]
     bins: int
+    phases: list[tuple[str, str, int]]
     series: dict[str, Course]

@@ -32,6 +32,30 @@ const faint = (colour, opacity) =>
     .toString(16)
     .padStart(2, "0")}`;
 
+/**
+ * What fills the bars of a phase: its colour, hatched where another phase has that colour too.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} number
+ */
+function inkOfPhase(context, number) {
+  const [, colour, hatch] = SWEEP.phases[number];
+  if (!hatch) return inkOf(colour);
+  const side = 8 * devicePixelRatio;
+  const tile = element("canvas", { width: String(side), height: String(side) });
+  const tiled = contextOf(tile);
+  tiled.fillStyle = inkOf(colour);
+  tiled.fillRect(0, 0, side, side);
+  tiled.strokeStyle = "#ffffff";
+  tiled.lineWidth = 1.5 * devicePixelRatio;
+  if (hatch !== 2) along(tiled, [0, side], [side, 0]);
+  if (hatch !== 1) along(tiled, [0, 0], [side, side]);
+  tiled.stroke();
+  return context.createPattern(tile, "repeat") ?? inkOf(colour);
+}
+
+/** @param {string} label */
+const shortened = (label) => (label.length > 13 ? `${label.slice(0, 12)}…` : label);
+
 class RunPanel {
   /**
    * @param {ShownPanel} panel
@@ -63,7 +87,11 @@ class RunPanel {
     this.figure.append(this.title, legend, this.box);
     host.append(this.figure);
     this.entries = this.entriesOf();
-    legend.append(...this.entries.map(({ label }) => label));
+    this.phases = this.phasesOf();
+    legend.append(
+      ...this.entries.map(({ label }) => label),
+      ...this.phases.map(({ label }) => label),
+    );
     this.u = this.plotted();
     this.figure.addEventListener("keydown", (event) => timeline.answer(event, this));
   }
@@ -97,7 +125,25 @@ class RunPanel {
     return { name, colour, dash, input, sample, output, label };
   }
 
+  /** The entries of the phases that are in the panel. */
+  phasesOf() {
+    if (this.panel.kind !== "phase") return [];
+    const met = new Set(this.panel.curves.flatMap(({ values }) => values));
+    return [...SWEEP.phases.entries()].flatMap(([number, [name]]) => {
+      if (!met.has(number)) return [];
+      const sample = element("canvas", { class: "phase", "aria-hidden": "true" });
+      return [{ number, sample, label: element("span", {}, sample, name) }];
+    });
+  }
+
   paintSamples() {
+    for (const { number, sample } of this.phases) {
+      sample.width = 14 * devicePixelRatio;
+      sample.height = 12 * devicePixelRatio;
+      const context = contextOf(sample);
+      context.fillStyle = inkOfPhase(context, number);
+      context.fillRect(0, 0, sample.width, sample.height);
+    }
     for (const { colour, dash, sample } of this.entries) {
       sample.width = 20 * devicePixelRatio;
       sample.height = 14 * devicePixelRatio;
@@ -156,7 +202,9 @@ class RunPanel {
     const { line, part, bands } = curve;
     const width = part ? 1.1 : 1.6;
     const show = this.isShown(curve);
-    const paths = this.panel.kind === "mean" ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
+    const { kind } = this.panel;
+    const stepped = kind === "mean" ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
+    const paths = kind === "phase" ? () => null : stepped;
     const points = { show: false };
     const colour = inkOf(line.colour);
     /** @type {uPlot.Series} */
@@ -168,7 +216,7 @@ class RunPanel {
       fill: this.panel.isFilled ? faint(colour, 0.3) : undefined,
       paths,
       points,
-      spanGaps: this.panel.kind === "sparse",
+      spanGaps: kind === "sparse",
     };
     return [own, ...bands.flat().map(() => ({ show, width: 0, paths, points }))];
   }
@@ -217,11 +265,12 @@ class RunPanel {
           values: (_u, splits) => inOneUnit(UNITS[panel.unit], splits),
           size: AXIS,
           space: 24,
+          ...(panel.kind === "phase" ? this.rowsAxis() : {}),
         },
       ],
       series: [{}, ...panel.curves.flatMap((curve) => this.seriesOf(curve))],
       bands: this.bandsOf(),
-      hooks: { setSelect: [(u) => this.select(u)], draw: [(u) => this.drawTicks(u)] },
+      hooks: { setSelect: [(u) => this.select(u)], draw: [(u) => this.drawOver(u)] },
     };
     const u = new uPlot(options, this.data(), this.box);
     u.over.addEventListener("mousemove", (event) => {
@@ -255,6 +304,59 @@ class RunPanel {
     const [from, to] = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
     unselect(u);
     this.timeline.zoomTo(from, to);
+  }
+
+  /**
+   * An axis of names, if there is room for them.
+   * @returns {uPlot.Axis}
+   */
+  rowsAxis() {
+    return {
+      grid: { show: false },
+      splits: () => this.shown().map((_curve, row) => this.values[1] - row - 0.5),
+      filter: (_u, splits) => (splits.length * 11 > PANEL_HEIGHT - 34 ? [] : splits),
+      values: (_u, splits) => splits.map((split) => shortened(this.rowAt(split))),
+    };
+  }
+
+  /**
+   * The label of the row at a height, from the top down in the order of the legend.
+   * @param {number} height
+   */
+  rowAt(height) {
+    return this.shown()[Math.floor(this.values[1] - height)]?.line.label ?? "";
+  }
+
+  /** @param {uPlot} u */
+  drawOver(u) {
+    if (this.panel.kind === "phase") this.drawPhases(u);
+    else this.drawTicks(u);
+  }
+
+  /**
+   * Draws a row for each flow, with a bar for each stay in a phase.
+   * @param {uPlot} u
+   */
+  drawPhases(u) {
+    const { ctx: context, bbox } = u;
+    const { step } = this.panel;
+    context.save();
+    context.beginPath();
+    context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    context.clip();
+    for (const [row, { values }] of this.shown().entries()) {
+      const top = u.valToPos(this.values[1] - row - 0.15, "y", true);
+      const foot = u.valToPos(this.values[1] - row - 0.85, "y", true);
+      for (let first = 0, next = 1; first < values.length; first = next, next++) {
+        while (next < values.length && values[next] === values[first]) next++;
+        const phase = values[first];
+        if (phase === null) continue;
+        const left = u.valToPos(first * step, "x", true);
+        context.fillStyle = inkOfPhase(context, phase);
+        context.fillRect(left, top, u.valToPos(next * step, "x", true) - left, foot - top);
+      }
+    }
+    context.restore();
   }
 
   /**
@@ -340,7 +442,9 @@ class RunPanel {
       .flatMap(({ part, values }) => {
         const value = valueAt(panel, values, time, width);
         if (value === null || this.hidden.has(partName(part))) return [];
-        return `${part ? `${part} ` : ""}${inWords(UNITS[panel.unit], value)}`;
+        const isPhase = panel.kind === "phase";
+        const words = isPhase ? SWEEP.phases[value][0] : inWords(UNITS[panel.unit], value);
+        return `${part ? `${part} ` : ""}${words}`;
       })
       .join(", ");
   }

@@ -12,7 +12,7 @@ from cclab.errors import InputError
 from cclab.plan import short_key
 from cclab.report.explore.course import QUANTITIES
 from cclab.report.explore.numbers import packed
-from cclab.report.figures import throughput
+from cclab.report.figures import phases, throughput
 from cclab.report.quantities import Quantity, flat
 from cclab.report.swept import axes_of
 
@@ -93,8 +93,14 @@ def evenly(count: int, room: int) -> list[int]:
     return [place * count // room for place in range(room)]
 
 
-def table(plan: Plan, shown: list[tuple[Point, Measured]], courses: dict[str, Course]) -> SweepPage:
-    """The keys, the metrics, the runs and their courses, as the page's program reads them."""
+def table(
+    plan: Plan,
+    shown: list[tuple[Point, Measured]],
+    courses: dict[str, Course],
+    told: Sequence[str],
+) -> SweepPage:
+    """The keys, the metrics, the runs and their courses, with the phases that these tell, as the
+    page's program reads them."""
     measured = [flat(run.metrics) for _, run in shown]
     names = list(dict.fromkeys(name for row in measured for name in row))
     names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
@@ -106,6 +112,7 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]], courses: dict[str, Co
         "seeds": [str(run.run.seed) for _, run in shown],
         "quantities": QUANTITIES,
         "bins": throughput.BINS,
+        "phases": [(name, *phases.look(n)) for n, name in enumerate(told)],
         "series": courses,
     }
 

@@ -84,14 +84,16 @@ def steps(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> int
 
 def of(
     shown: Sequence[tuple[Point, Measured]], places: Sequence[int], steps: int
-) -> dict[str, Course]:
-    """The series of the runs at `places`, by place; without those that recorded no samples."""
+) -> tuple[dict[str, Course], list[str]]:
+    """The series of the runs at `places`, by place, without those that recorded no samples; and the
+    phases that are in them, by number."""
     sampled = [place for place in places if shown[place][1].is_sampled]
     points = {point.index: point for point, _ in shown}
     # A flow looks the same in all runs.
     lines = flow_lines([point.flows for point in points.values()])
     flows = dict(zip(points, lines, strict=True))
     made = {}
+    phases: dict[str, int] = {}
     for start in range(0, len(sampled), _AT_A_TIME):
         part = sampled[start : start + _AT_A_TIME]
         runs = [shown[place][1] for place in part]
@@ -100,7 +102,7 @@ def of(
         ):
             point = shown[place][0]
             groups = groups_of(point.flows)
-            drawn = course.of_run(run, read, flows[point.index], groups, steps)
+            drawn = course.of_run(run, read, flows[point.index], groups, steps, phases)
             if drawn:
                 made[str(place)] = drawn
-    return made
+    return made, list(phases)

@@ -45,7 +45,8 @@ function showTimes() {
  * @param {number} most
  * @returns {[least: number, most: number]}
  */
-function scaleOf({ isOffset }, least, most) {
+function scaleOf({ isOffset, kind }, least, most) {
+  if (kind === "phase") return [0, most || 1];
   if (least > most || most === 0) return [0, 1];
   const room = (most - least || most) * 0.04;
   return isOffset ? [Math.max(0, least - room), most + room] : [0, most * 1.08];
