@@ -179,6 +179,11 @@ class Tab:
         assert "exceptionDetails" not in asked, asked["exceptionDetails"]
         return asked["result"].get("value")
 
+    def await_value(self, condition: str) -> None:
+        """Waits until a condition holds, looking whenever the page is drawn."""
+        look = f"() => ({condition}) ? done() : requestAnimationFrame(look)"
+        self.value(f"new Promise((done) => {{ const look = {look}; look(); }})")
+
     def settle(self) -> None:
         """Waits until what the page had to draw is drawn."""
         self.value("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")

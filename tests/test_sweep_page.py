@@ -266,7 +266,8 @@ def test_phases_are_those_of_the_figure(tmp_path: Path) -> None:
     )
     patches = made.figure("phases").legends[0].get_patches()
     assert [name for name, _, _ in data["phases"]] == [patch.get_label() for patch in patches]
-    rgb = [tuple(round(255 * c) for c in patch.get_facecolor()[:3]) for patch in patches]
+    drawn: list[Any] = [patch.get_facecolor() for patch in patches]
+    rgb = [tuple(round(255 * c) for c in colour[:3]) for colour in drawn]
     assert [tuple(bytes.fromhex(colour[1:])) for _, colour, _ in data["phases"]] == rgb
     for place, run in enumerate(made.runs):
         own = data["series"][str(place)]

@@ -103,8 +103,8 @@ interface Quantity {
 /**
  * All runs, column by column; `series` by the place of the run, `command` without its id.
  *
- * `bins` of a mean are as many as a figure shows; `phases` have each its name, its colour, and its hatch among
- * those of that colour.
+ * `bins` of a mean are as many as a figure shows; `phases` have each its name, its colour, and its
+ * hatch among those of that colour.
  */
 interface SweepPage {
   command: string;

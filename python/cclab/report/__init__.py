@@ -51,7 +51,8 @@ def refresh(results: Results, out: Path, series: Sequence[str] = ()) -> Path:
     """
     if not stamp.current(results, out):
         return write(results, out, series=series)
-    if not explore.with_series((out / EXPLORE).read_text("utf-8")).issuperset(series):
+    # Without any there is nothing to look for, and nothing to load that looks.
+    if series and not explore.with_series((out / EXPLORE).read_text("utf-8")).issuperset(series):
         explored = {EXPLORE: explore.html(results, series).encode()}
         files = explored | {stamp.FILE: stamp.renewed(out, explored)}
         whole.files(out, files, gone=[stamp.FILE], root=results.store.path)

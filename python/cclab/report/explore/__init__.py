@@ -59,6 +59,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
             "selection.js",
             "scatter.js",
             "course.js",
+            "phases.js",
             "panel.js",
             "timeline.js",
             "opened.js",

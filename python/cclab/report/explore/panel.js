@@ -2,6 +2,7 @@
 
 const AXIS = 84; // the same in all panels, so that their times lie below each other
 const PANEL_HEIGHT = 150;
+const TIME_HEIGHT = 34; // of it, for the axis of time
 const PART_DASH = [1.2, 2]; // of the other curves of a line, such as its threshold
 
 // What is hidden by its name is hidden in all panels.
@@ -31,30 +32,6 @@ const faint = (colour, opacity) =>
   `${colour}${Math.round(opacity * 255)
     .toString(16)
     .padStart(2, "0")}`;
-
-/**
- * What fills the bars of a phase: its colour, hatched where another phase has that colour too.
- * @param {CanvasRenderingContext2D} context
- * @param {number} number
- */
-function inkOfPhase(context, number) {
-  const [, colour, hatch] = SWEEP.phases[number];
-  if (!hatch) return inkOf(colour);
-  const side = 8 * devicePixelRatio;
-  const tile = element("canvas", { width: String(side), height: String(side) });
-  const tiled = contextOf(tile);
-  tiled.fillStyle = inkOf(colour);
-  tiled.fillRect(0, 0, side, side);
-  tiled.strokeStyle = "#ffffff";
-  tiled.lineWidth = 1.5 * devicePixelRatio;
-  if (hatch !== 2) along(tiled, [0, side], [side, 0]);
-  if (hatch !== 1) along(tiled, [0, 0], [side, side]);
-  tiled.stroke();
-  return context.createPattern(tile, "repeat") ?? inkOf(colour);
-}
-
-/** @param {string} label */
-const shortened = (label) => (label.length > 13 ? `${label.slice(0, 12)}…` : label);
 
 class RunPanel {
   /**
@@ -137,13 +114,7 @@ class RunPanel {
   }
 
   paintSamples() {
-    for (const { number, sample } of this.phases) {
-      sample.width = 14 * devicePixelRatio;
-      sample.height = 12 * devicePixelRatio;
-      const context = contextOf(sample);
-      context.fillStyle = inkOfPhase(context, number);
-      context.fillRect(0, 0, sample.width, sample.height);
-    }
+    for (const { number, sample } of this.phases) paintPhase(sample, number);
     for (const { colour, dash, sample } of this.entries) {
       sample.width = 20 * devicePixelRatio;
       sample.height = 14 * devicePixelRatio;
@@ -265,7 +236,12 @@ class RunPanel {
           values: (_u, splits) => inOneUnit(UNITS[panel.unit], splits),
           size: AXIS,
           space: 24,
-          ...(panel.kind === "phase" ? this.rowsAxis() : {}),
+          ...(panel.kind === "phase"
+            ? rowsAxis(
+                () => this.shown(),
+                () => this.values[1],
+              )
+            : {}),
         },
       ],
       series: [{}, ...panel.curves.flatMap((curve) => this.seriesOf(curve))],
@@ -306,57 +282,10 @@ class RunPanel {
     this.timeline.zoomTo(from, to);
   }
 
-  /**
-   * An axis of names, if there is room for them.
-   * @returns {uPlot.Axis}
-   */
-  rowsAxis() {
-    return {
-      grid: { show: false },
-      splits: () => this.shown().map((_curve, row) => this.values[1] - row - 0.5),
-      filter: (_u, splits) => (splits.length * 11 > PANEL_HEIGHT - 34 ? [] : splits),
-      values: (_u, splits) => splits.map((split) => shortened(this.rowAt(split))),
-    };
-  }
-
-  /**
-   * The label of the row at a height, from the top down in the order of the legend.
-   * @param {number} height
-   */
-  rowAt(height) {
-    return this.shown()[Math.floor(this.values[1] - height)]?.line.label ?? "";
-  }
-
   /** @param {uPlot} u */
   drawOver(u) {
-    if (this.panel.kind === "phase") this.drawPhases(u);
+    if (this.panel.kind === "phase") drawPhases(u, this.shown(), this.values[1], this.panel.step);
     else this.drawTicks(u);
-  }
-
-  /**
-   * Draws a row for each flow, with a bar for each stay in a phase.
-   * @param {uPlot} u
-   */
-  drawPhases(u) {
-    const { ctx: context, bbox } = u;
-    const { step } = this.panel;
-    context.save();
-    context.beginPath();
-    context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    context.clip();
-    for (const [row, { values }] of this.shown().entries()) {
-      const top = u.valToPos(this.values[1] - row - 0.15, "y", true);
-      const foot = u.valToPos(this.values[1] - row - 0.85, "y", true);
-      for (let first = 0, next = 1; first < values.length; first = next, next++) {
-        while (next < values.length && values[next] === values[first]) next++;
-        const phase = values[first];
-        if (phase === null) continue;
-        const left = u.valToPos(first * step, "x", true);
-        context.fillStyle = inkOfPhase(context, phase);
-        context.fillRect(left, top, u.valToPos(next * step, "x", true) - left, foot - top);
-      }
-    }
-    context.restore();
   }
 
   /**
