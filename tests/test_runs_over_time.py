@@ -40,6 +40,25 @@ _DOTS = """[...document.querySelectorAll("#series .uplot canvas")].map((canvas) 
 """What is drawn in each panel, or in its first columns alone."""
 
 
+_AT_THE_TOP = """[...document.querySelectorAll("#series figure")].map((figure) => {
+  const canvas = figure.querySelector(".uplot canvas");
+  const { offsetLeft, offsetTop, clientWidth } = figure.querySelector(".u-over");
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  const dots = context.getImageData(offsetLeft, offsetTop, clientWidth, 3).data;
+  let count = 0;
+  for (let place = 0; place < dots.length; place += 4) {
+    const [red, , blue] = dots.slice(place, place + 3);
+    // Lines of the grid are grey, and ticks of drops and of lost requests stand there.
+    if (Math.abs(red - blue) > 40 && !/queue|trip/.test(figure.dataset.panel)) count++;
+  }
+  return count;
+})"""
+"""How many dots of curves are in the first rows of each panel: an axis that ends too soon cuts
+them off."""
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Four runs of two seconds, sampled every ten milliseconds, with a probe."""
@@ -318,6 +337,8 @@ def test_two_runs_lie_side_by_side_with_the_same_axes(
         drawn = tab.value(axes)
         assert drawn[0::2] == drawn[1::2]
         assert len(set(drawn)) > 3
+        # The axes reach above the curves of both.
+        assert tab.value(_AT_THE_TOP) == [0] * 12
         # A zoom on the right is one on the left.
         left, top, width, _ = tab.box("#series .u-over", 1)
         tab.drag((left + 0.1 * width, top + 9), (left + 0.3 * width, top + 9))
