@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
 import os
 import select
@@ -68,7 +70,7 @@ class Chromium:
         os.close(theirs_out)
         self._read = b""
         self._calls = 0
-        self._events: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -81,31 +83,37 @@ class Chromium:
         self._process.kill()
         self._process.wait()
 
+    @contextlib.contextmanager
+    def opened(
+        self, page: Path, fragment: str = "", size: tuple[int, int] = (0, 0)
+    ) -> Iterator[Tab]:
+        """A tab with `page` in it, in a window of `size` pixels if that is given; it is closed at
+        the end. What goes wrong on the page is heard from here on."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(f"{domain}.enable", session)
+        if all(size):
+            width, height = size
+            self.call(
+                "Emulation.setDeviceMetricsOverride", session,
+                width=width, height=height, deviceScaleFactor=1, mobile=False,
+            )  # fmt: skip
+        tab = Tab(self, session)
+        tab.load(page.as_uri() + fragment)
+        yield tab
+        self.call("Target.closeTarget", targetId=target)
+
     def complaints(self, page: Path) -> list[str]:
         """What goes wrong on `page`: errors on its console, images that are not shown, and
         canvases with nothing on them, whichever of the page's series is chosen.
         """
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        tab = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
-            self._call(f"{domain}.enable", tab)
-        self._events.clear()
-        self._call("Page.navigate", tab, url=page.as_uri())
-        while not any(event["method"] == "Page.loadEventFired" for event in self._events):
-            self._take()
-        asked = self._call(
-            "Runtime.evaluate", tab, expression=_IMAGES, awaitPromise=True, returnByValue=True
-        )
-        images = [f"an image is not shown: {source}" for source in asked["result"]["value"]]
-        asked = self._call(
-            "Runtime.evaluate", tab, expression=_CANVASES, awaitPromise=True, returnByValue=True
-        )
-        images += [f"nothing is drawn: {which}" for which in asked["result"]["value"]]
-        told = [text for event in self._events if (text := _complaint(event))]
-        self._call("Target.closeTarget", targetId=target)
-        return told + images
+        with self.opened(page) as tab:
+            images = [f"an image is not shown: {source}" for source in tab.value(_IMAGES)]
+            images += [f"nothing is drawn: {which}" for which in tab.value(_CANVASES)]
+            return tab.complaints() + images
 
-    def _call(self, method: str, session: str | None = None, **params: object) -> dict[str, Any]:
+    def call(self, method: str, session: str | None = None, **params: object) -> dict[str, Any]:
         """What it answers to an order."""
         self._calls += 1
         order: dict[str, object] = {"id": self._calls, "method": method, "params": params}
@@ -119,6 +127,15 @@ class Chromium:
                 result: dict[str, Any] = message["result"]
                 return result
 
+    def await_event(self, method: str) -> None:
+        """Waits until an event has come since `forget_events`."""
+        while not any(event["method"] == method for event in self.events):
+            self._take()
+
+    def forget_events(self) -> None:
+        """Begins to listen anew."""
+        self.events.clear()
+
     def _take(self) -> dict[str, Any]:
         """The next thing it says; events are kept."""
         until = time.monotonic() + PATIENCE_S
@@ -131,8 +148,119 @@ class Chromium:
         head, _, self._read = self._read.partition(b"\0")
         message: dict[str, Any] = json.loads(head)
         if "method" in message:
-            self._events.append(message)
+            self.events.append(message)
         return message
+
+
+class Tab:
+    """A page in a browser, with a mouse and keys that are the browser's own: a page cannot tell
+    them from a person's."""
+
+    def __init__(self, browser: Chromium, session: str) -> None:
+        """A tab that is there already."""
+        self._browser = browser
+        self._session = session
+        self._at = (0.0, 0.0)
+
+    def _call(self, method: str, **params: object) -> dict[str, Any]:
+        return self._browser.call(method, self._session, **params)
+
+    def load(self, address: str) -> None:
+        """Goes to `address`, and waits until it is loaded."""
+        self._browser.forget_events()
+        self._call("Page.navigate", url=address)
+        self._browser.await_event("Page.loadEventFired")
+
+    def value(self, expression: str) -> Any:
+        """What an expression of JavaScript comes to in the page, or its promise."""
+        asked = self._call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in asked, asked["exceptionDetails"]
+        return asked["result"].get("value")
+
+    def await_value(self, condition: str) -> None:
+        """Waits until a condition holds, looking whenever the page is drawn."""
+        look = f"() => ({condition}) ? done() : requestAnimationFrame(look)"
+        self.value(f"new Promise((done) => {{ const look = {look}; look(); }})")
+
+    def settle(self) -> None:
+        """Waits until what the page had to draw is drawn."""
+        self.value("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")
+
+    def complaints(self) -> list[str]:
+        """What went wrong since the page was loaded."""
+        return [text for event in self._browser.events if (text := _complaint(event))]
+
+    def box(self, selector: str, nth: int = 0) -> tuple[float, float, float, float]:
+        """Where the element number `nth` that `selector` matches is, after it was scrolled into
+        view: left, top, width, height."""
+        left, top, width, height = self.value(
+            f"""(() => {{
+              const element = document.querySelectorAll({json.dumps(selector)})[{nth}];
+              element.scrollIntoView({{ block: "center", behavior: "instant" }});
+              const {{ left, top, width, height }} = element.getBoundingClientRect();
+              return [left, top, width, height];
+            }})()"""
+        )
+        return left, top, width, height
+
+    def move(self, x: float, y: float, *, buttons: int = 0) -> None:
+        """Moves the mouse."""
+        self._at = (x, y)
+        self._mouse("mouseMoved", buttons=buttons)
+
+    def _mouse(self, kind: str, **more: object) -> None:
+        x, y = self._at
+        self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def click(self, x: float, y: float, *, count: int = 1, shift: bool = False) -> None:
+        """Clicks with the left button, `count` times."""
+        self.move(x, y)
+        for nth in range(1, count + 1):
+            for kind in ("mousePressed", "mouseReleased"):
+                self._mouse(kind, button="left", clickCount=nth, modifiers=8 * shift)
+        self.settle()
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Drags with the left button."""
+        self.move(*start)
+        self._mouse("mousePressed", button="left", clickCount=1)
+        for share in (0.5, 1.0):
+            places = (a + (b - a) * share for a, b in zip(start, end, strict=True))
+            self.move(*places, buttons=1)
+        self._mouse("mouseReleased", button="left", clickCount=1)
+        self.settle()
+
+    def turn(self, pixels: float, *, control: bool = False) -> None:
+        """Turns the wheel where the mouse is; down is positive."""
+        self._mouse("mouseWheel", deltaX=0, deltaY=pixels, modifiers=2 * control)
+        self.settle()
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """Presses a key by its name, such as `ArrowLeft`."""
+        text = {"text": key} if len(key) == 1 else {}
+        codes = {"ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, "Tab": 9, "Enter": 13}
+        more = {"key": key, "modifiers": 8 * shift, "windowsVirtualKeyCode": codes.get(key, 0)}
+        self._call("Input.dispatchKeyEvent", type="keyDown", **text, **more)
+        self._call("Input.dispatchKeyEvent", type="keyUp", **more)
+        self.settle()
+
+    def choose(self, selector: str, value: str) -> None:
+        """Chooses a value of a list, as its own window, which is none of the page's, would."""
+        self.value(
+            f"""(() => {{
+              const select = document.querySelector({json.dumps(selector)});
+              select.value = {json.dumps(value)};
+              select.dispatchEvent(new Event("change", {{ bubbles: true }}));
+            }})()"""
+        )
+        self.settle()
+
+    def picture(self, *, whole: bool = False) -> bytes:
+        """What is seen, or all of the page, as PNG."""
+        taken = self._call("Page.captureScreenshot", captureBeyondViewport=whole)
+        return base64.b64decode(taken["data"])
 
 
 _IMAGES = """

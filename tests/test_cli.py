@@ -41,7 +41,7 @@ def _refused(code: int, told: str, complaint: str) -> str:
 def test_help_lists_the_verbs_of_this_version(cli: Cli) -> None:
     told = cli("--help")
     assert told.returncode == DONE
-    verbs = ("run", "plan", "report", "compare", "reproduce", "analyze", "list", "doctor")
+    verbs = ("run", "plan", "report", "show", "compare", "reproduce", "analyze", "list", "doctor")
     for verb in (*verbs, "kernel", "schema"):
         assert verb in told.stdout
 

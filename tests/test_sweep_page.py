@@ -85,6 +85,18 @@ def test_the_page_holds_every_run_and_metric(results: Results, page: Path) -> No
         assert of_runs == [v if isinstance(v, str) else json.dumps(v) for v in told]
 
 
+def curves(course: dict[str, Any], quantity: str, part: str = "") -> dict[str, np.ndarray]:
+    """The numbers of each line of a course; NaN for what is not known."""
+    [panel] = [panel for panel in course["panels"] if panel["quantity"] == quantity]
+    made = {}
+    for curve in panel["curves"]:
+        if curve.get("part", "") == part:
+            whole = numbers(curve["values"]["data"], "<u2").astype(float)
+            whole[whole == 65535] = np.nan
+            made[course["lines"][curve["line"]]["name"]] = whole * curve["values"]["unit"]
+    return made
+
+
 def test_the_series_are_those_of_the_trace(results: Results, page: Path) -> None:
     data = data_of(page.read_text())
     assert set(data["series"]) == {str(place) for place in range(16)}
@@ -92,24 +104,184 @@ def test_the_series_are_those_of_the_trace(results: Results, page: Path) -> None
         own = data["series"][str(place)]
         samples = results.samples(run.run.id)
         flows = {flow["name"]: flow for flow in run.metrics["flows"]}
-        for flow in own["flows"]:
-            frame = samples.filter(flow=flow["name"])
-            rates = numbers(flow["throughput"]["data"], "<u2").astype(float)
-            assert len(rates) == round(2.0 / own["step"])
-            rates[rates == 65535] = 0
-            received = rates.sum() * flow["throughput"]["unit"] * own["step"] / 8
+        # As fine as the samples, of which a run has fewer than there is room for.
+        assert (own["step"], own["steps"]) == (0.1, 20)
+        for name, rates in curves(own, "throughput").items():
+            frame = samples.filter(flow=name)
+            received = np.nansum(rates) * own["step"] / 8
             # The run's last sample is that of its end; each number is rounded to one in 65,534.
             assert received == pytest.approx(frame["received_bytes"].max(), rel=1e-3)
-            assert received == pytest.approx(flows[flow["name"]]["bytes_received"], rel=0.1)
-            cwnd = numbers(flow["cwnd"]["data"], "<u2")[-1] * flow["cwnd"]["unit"]
-            assert cwnd * 1448 == pytest.approx(frame["cwnd_bytes"][-1], rel=1e-3)
-            srtt = numbers(flow["srtt"]["data"], "<u2")[-1] * flow["srtt"]["unit"]
-            assert srtt == pytest.approx(frame["srtt_s"][-1], rel=1e-3)
+            assert received == pytest.approx(flows[name]["bytes_received"], rel=0.1)
+            for quantity, part, column, scale in (
+                ("cwnd", "", "cwnd_bytes", 1448),
+                ("cwnd", "ssthresh", "ssthresh_bytes", 1448),
+                ("srtt", "", "srtt_s", 1),
+                ("sequence", "", "snd_una_bytes", 1),
+            ):
+                shown = curves(own, quantity, part).get(name)
+                if frame[column][-1] is None:
+                    assert shown is None or np.isnan(shown[-1])
+                    continue
+                assert shown is not None
+                assert shown[-1] * scale == pytest.approx(frame[column][-1], rel=1e-3)
         waiting = results.samples(run.run.id, "queue_samples").filter(link="bottleneck")
-        delays = numbers(own["queue"]["data"], "<u2").astype(float) * own["queue"]["unit"]
-        assert own["delay"]
         most = waiting["backlog_bytes"].to_numpy().max()
+        delays = curves(own, "queue-delay")["bottleneck"]
         assert delays.max() == pytest.approx(most * 8 / 10e6, rel=1e-3)
+        # Data of no flow cross the way back.
+        links = [panel["link"] for panel in own["panels"] if "link" in panel]
+        assert links == ["bottleneck"]
+        dropped = [t for panel in own["panels"] for t in panel["ticks"] if t["label"] == "drops"]
+        counted = sum(int(numbers(ticks["counts"], "<u2").sum()) for ticks in dropped)
+        assert counted == waiting["drops"].max()
+
+
+def test_lines_look_as_in_the_figures(results: Results, page: Path) -> None:
+    data = data_of(page.read_text())
+    figure = results.figure("cwnd")
+    handles: Any = figure.legends[0].legend_handles
+    drawn = {handle.get_label(): (handle.get_color(), handle.get_linestyle()) for handle in handles}
+    own = [line for course in data["series"].values() for line in course["lines"]]
+    flows = {line["label"]: line["colour"] for line in own if line["name"] in ("long", "short")}
+    assert flows == {label: colour for label, (colour, _) in drawn.items()}
+    solid = {line["label"] for line in own if not line["dash"]} & flows.keys()
+    assert solid == {label for label, (_, dash) in drawn.items() if dash == "-"}
+
+
+def courses_of(study: str, folder: Path) -> tuple[Results, dict[str, Any]]:
+    """What a study comes to, and what its page embeds."""
+    file = folder / "study.toml"
+    file.write_text(study)
+    made = cclab.run(file, out=folder / "out")
+    return made, data_of(explore.html(made))
+
+
+def test_many_flows_are_quantiles_of_their_groups(tmp_path: Path) -> None:
+    made, data = courses_of(
+        """duration = "3s"
+        [network.bottleneck]
+        rate = "40Mbit"
+        delay = "5ms"
+        queue = { kind = "droptail", limit = "1bdp" }
+        [[flow]]
+        name = "web"
+        count = 20
+        cc = "cubic"
+        [[flow]]
+        name = "one"
+        cc = "reno"
+        """,
+        tmp_path,
+    )
+    own = data["series"]["0"]
+    assert [line["label"] for line in own["lines"][:2]] == ["web (cubic, 20 flows)", "reno"]
+    samples = made.samples(0).filter(time_s=2.0)
+    mss = made.runs[0].table("flows")["mss_bytes"][0]
+    windows = samples.filter(samples["flow"].str.starts_with("web"))["cwnd_bytes"].to_numpy() / mss
+    assert len(windows) == 20
+    [panel] = [panel for panel in own["panels"] if panel["quantity"] == "cwnd"]
+    # Thresholds of many would hide the windows.
+    assert [curve["line"] for curve in panel["curves"]] == [0, 1]
+    group, alone = panel["curves"]
+    assert "bands" not in alone
+    at = round(2.0 / own["step"]) - 1
+
+    def value(packed: dict[str, Any]) -> float:
+        return float(numbers(packed["data"], "<u2")[at] * packed["unit"])
+
+    shown = [value(end) for band in group["bands"] for end in band] + [value(group["values"])]
+    wanted = np.quantile(windows, [0.05, 0.95, 0.25, 0.75, 0.5])
+    assert shown == pytest.approx(wanted, abs=windows.max() / 1000)
+
+
+def test_every_queue_on_the_way_has_its_panel_as_in_the_figure(tmp_path: Path) -> None:
+    made, data = courses_of(
+        """duration = "4s"
+        [network]
+        topology = "parking-lot"
+        bottlenecks = 2
+        [network.bottleneck]
+        rate = "5Mbit"
+        delay = "5ms"
+        queue = { kind = "codel", limit = "60p", ecn = true }
+        schedule = [{ at = "2s", rate = "2Mbit" }]
+        [[flow]]
+        name = "long"
+        cc = "reno"
+        ecn = true
+        [[flow]]
+        name = "back"
+        cc = "cubic"
+        direction = "reverse"
+        crosses = [2, 2]
+        """,
+        tmp_path,
+    )
+    own = data["series"]["0"]
+    drawn = made.figure("queue").axes
+    panels = [panel for panel in own["panels"] if "link" in panel]
+    assert len(panels) == len(drawn) == 3
+    seen: set[str] = set()
+    for panel, axes in zip(panels, drawn, strict=True):
+        # The rate changes: what waits takes as long as the link then has for it.
+        assert panel["quantity"] == "queue-delay"
+        [name, unit] = re.findall(
+            r"(queue delay) \((m?s)\)", axes.get_ylabel() or "queue delay (ms)"
+        )[0]
+        top = np.nanmax(np.asarray(axes.lines[0].get_ydata(), float)) * (
+            1e-3 if unit == "ms" else 1
+        )
+        assert name == data["quantities"]["queue-delay"]["title"]
+        [curve] = panel["curves"]
+        whole = numbers(curve["values"]["data"], "<u2").astype(float)
+        whole[whole == 65535] = np.nan
+        assert np.nanmax(whole) * curve["values"]["unit"] == pytest.approx(top, rel=1e-3)
+        samples = made.samples(0, "queue_samples").filter(link=panel["link"])
+        counted = {t["label"]: numbers(t["counts"], "<u2").sum() for t in panel["ticks"]}
+        assert counted.get("drops", 0) == samples["drops"].max()
+        assert counted.get("ECN marks", 0) == samples["marks"].max()
+        seen |= counted.keys()
+    assert "ECN marks" in seen
+
+
+def test_phases_are_those_of_the_figure(tmp_path: Path) -> None:
+    made, data = courses_of(
+        """duration = "8s"
+        [network.bottleneck]
+        rate = "10Mbit"
+        delay = "5ms"
+        queue = { kind = "droptail", limit = "2bdp" }
+        [[flow]]
+        name = "one"
+        [[flow]]
+        name = "late"
+        start = "2s"
+        cc = "cubic"
+        [trace]
+        events = ["state"]
+        [sweep]
+        "flow.one.cc" = ["bbr3", "reno"]
+        """,
+        tmp_path,
+    )
+    patches = made.figure("phases").legends[0].get_patches()
+    assert [name for name, _, _ in data["phases"]] == [patch.get_label() for patch in patches]
+    drawn: list[Any] = [patch.get_facecolor() for patch in patches]
+    rgb = [tuple(round(255 * c) for c in colour[:3]) for colour in drawn]
+    assert [tuple(bytes.fromhex(colour[1:])) for _, colour, _ in data["phases"]] == rgb
+    for place, run in enumerate(made.runs):
+        own = data["series"][str(place)]
+        for flow, told in curves(own, "phases").items():
+            stays = run.trace.phases_of(flow)
+            for nth, phase in enumerate(told):
+                end = (nth + 1) * own["step"]
+                here = stays.filter(
+                    (stays["from_s"] <= end + 1e-9) & (stays["until_s"] > end + 1e-9)
+                )
+                if np.isnan(phase):
+                    assert here.is_empty()
+                elif not here.is_empty():
+                    assert data["phases"][int(phase)][0] == here["phase"].item()
 
 
 def test_the_command_of_a_point_makes_that_very_run(
@@ -203,7 +375,7 @@ SCRIPT = """
       seen.command = document.querySelector(".command code").textContent;
     },
     () => {
-      seen.drawn = [...document.querySelectorAll("#series canvas")].map(inked);
+      seen.drawn = [...document.querySelectorAll("#series .uplot canvas")].map(inked);
       document.getElementById("all").click();
       set("x", "flow.long.srtt_mean_s");
       set("y", "flow.long.goodput_bps");
@@ -225,7 +397,7 @@ SCRIPT = """
         mouse(over, type, box.left + 200, box.top + 50);
     },
     () => {
-      const legends = [...document.querySelectorAll("#series .u-legend")];
+      const legends = [...document.querySelectorAll("#series .legend")];
       seen.values = legends.map((legend) => legend.textContent);
       const right = (element) => element.getBoundingClientRect().right;
       const charts = [...document.querySelectorAll("#series .uplot")];
@@ -270,13 +442,13 @@ def test_the_page_works_in_a_browser_without_a_network(
     [chosen] = [run for run in results.runs if run.run.id in seen["tip"]]
     assert f"seed {chosen.run.seed}" in seen["tip"]
     assert "short.rtt = 20ms" in seen["tip"]
-    assert seen["hash"] == f"#{chosen.run.id}"
+    assert seen["hash"] == f"#run={chosen.run.id}"
     assert seen["run"].endswith(f"seed {chosen.run.seed}")
     assert seen["command"] == f"{data_of(page.read_text())['command']} {chosen.run.id}"
-    wanted = ["Throughput", "Congestion window (segments)", "Smoothed RTT"]
-    assert seen["titles"] == [*wanted, "Queue delay at the bottleneck"]
+    wanted = ["throughput, means of 100 ms", "cwnd (segments)", "srtt"]
+    assert seen["titles"] == [*wanted, "queue delay, bottleneck", "sequence number"]
     assert min(seen["drawn"]) > 1000
-    assert seen["clicked"] == 4
+    assert seen["clicked"] == 5
     # What the crosshair of the first points at is told in the others too.
     assert all(re.search(r"\d", values) for values in seen["values"])
     assert re.search(r"long \(reno\)\D*[\d.]+ m?s", seen["values"][2])

@@ -34,29 +34,77 @@ interface Packed {
 }
 
 /**
- * A flow over time, step by step.
+ * What curves are of, a flow, a group of flows, a link or a probe, in the figures' look.
+ *
+ * `dash` is in widths of the line.
  */
-interface FlowCourse {
+interface Line {
   name: string;
   label: string;
   colour: string;
-  throughput: Packed;
-  cwnd: Packed;
-  srtt: Packed;
+  dash: Array<number>;
 }
 
 /**
- * A run over time, in steps of `step` seconds; `queue` is a delay or a backlog.
+ * Of the line number `line`, a number for each step of the run.
+ *
+ * `part` says what they are where the line has several curves in a panel. `bands` has those of the
+ * flows of a group, below and above their median: of nine in ten, then of half of them.
+ */
+interface Curve {
+  line: number;
+  values: Packed;
+  part?: string;
+  bands?: Array<[Packed, Packed]>;
+}
+
+/**
+ * The steps of a run in which something occurred, and how often: 16 bits each, in base64.
+ */
+interface Ticks {
+  label: string;
+  colour: string;
+  steps: string;
+  counts: string;
+}
+
+/**
+ * Curves of one quantity, a key of `quantities`; `link` is whose queue it is.
+ */
+interface CoursePanel {
+  quantity: string;
+  link?: string;
+  curves: Array<Curve>;
+  ticks: Array<Ticks>;
+}
+
+/**
+ * A run over time, in `steps` steps of `step` seconds.
  */
 interface Course {
   step: number;
-  flows: Array<FlowCourse>;
-  queue: Packed | null;
-  delay?: boolean;
+  steps: number;
+  lines: Array<Line>;
+  panels: Array<CoursePanel>;
+}
+
+/**
+ * What a panel shows: how its figure calls it.
+ *
+ * A `mean` is that of a step, and so of several. What is `sparse` is known at some steps alone: a
+ * line leads from each to the next. A `phase` is one of the page's by its number.
+ */
+interface Quantity {
+  title: string;
+  unit: "bytes" | "rate" | "time" | "share" | "plain";
+  kind: "mean" | "state" | "sparse" | "phase";
 }
 
 /**
  * All runs, column by column; `series` by the place of the run, `command` without its id.
+ *
+ * `bins` of a mean are as many as a figure shows; `phases` have each its name, its colour, and its
+ * hatch among those of that colour.
  */
 interface SweepPage {
   command: string;
@@ -64,5 +112,8 @@ interface SweepPage {
   metrics: Array<Metric>;
   ids: Array<string>;
   seeds: Array<string>;
+  quantities: Record<string, Quantity>;
+  bins: number;
+  phases: Array<[string, string, number]>;
   series: Record<string, Course>;
 }

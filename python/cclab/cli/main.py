@@ -30,6 +30,10 @@ VERBS = {
         "report",
         "Write tables, figures and one offline page from a results folder alone.",
     ),
+    "show": (
+        "show",
+        "Open the page of a results folder: runs over time, one, or two side by side.",
+    ),
     "compare": (
         "compare",
         "Compare two results folders, or a study on two backends, variants or kernels.",

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cclab import report as reports
-from cclab import shell
 from cclab.cli import choices, failures, options
-from cclab.cli.console import count, note, print_json, print_tables, print_warnings
-from cclab.errors import DamagedRunsError, InputError
+from cclab.cli.console import note, print_json, print_tables, print_warnings
+from cclab.cli.held import measured_in
+from cclab.errors import InputError
 from cclab.late import late
-from cclab.measure.results import measure
 from cclab.report import tables
-from cclab.store import Store
 
 if TYPE_CHECKING:
     from cclab.report import figures, flent
@@ -91,18 +89,7 @@ def report(
             raise InputError("--format flent writes data files of runs, not a figure")
         formats = [ending for ending in formats if ending != FLENT] or ["svg"]
     reports.check(figure or [], formats, set_ or [])
-    store = Store(folder)
-    plan = store.plan()
-    results = store.seen(plan)
-    if results.damaged:
-        raise DamagedRunsError(folder, [run.id for run in results.damaged])
-    planned = count(len(plan.runs), "run")
-    if not results.sound:
-        raise InputError(f"{folder} holds none of its {planned}; run the study first")
-    if results.absent:
-        again = shell.command("cclab", "run", folder)
-        note(f"{len(results.absent)} of {planned} missing; {again} does them")
-    measured = measure(store, plan)
+    measured = measured_in(folder)
     if figure:
         asked = figures.Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))
         for name in figure:

@@ -15,25 +15,65 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cclab import pages
+    from cclab.measure.points import Measured
     from cclab.measure.results import Results
     from cclab.report import explore, figures, page
     from cclab.report.figures import Asked
 else:
+    pages = late("cclab.pages")
     explore = late("cclab.report.explore")
     figures = late("cclab.report.figures")
     page = late("cclab.report.page")
 
-__all__ = ["EXPLORE", "PAGE", "check", "refresh", "write", "write_figure"]
+__all__ = [
+    "EXPLORE",
+    "PAGE",
+    "check",
+    "fragment_of",
+    "refresh",
+    "runs_called",
+    "write",
+    "write_figure",
+    "write_leading",
+]
 
 PAGE = "index.html"
 EXPLORE = "sweep.html"
+LEADING = "show.html"
 
 
-def refresh(results: Results, out: Path) -> Path:
-    """Writes the report as `write` does, unless `out` has a report of the same results."""
-    if stamp.current(results, out):
-        return out / PAGE
-    return write(results, out)
+def refresh(results: Results, out: Path, series: Sequence[str] = ()) -> Path:
+    """Writes the report as `write` does, unless `out` has a report of the same results.
+
+    If that lacks the time series of one of the runs `series`, given by their ids, `sweep.html`
+    alone is written anew.
+    """
+    if not stamp.current(results, out):
+        return write(results, out, series=series)
+    # Without any there is nothing to look for, and nothing to load that looks.
+    if series and not explore.with_series((out / EXPLORE).read_text("utf-8")).issuperset(series):
+        explored = {EXPLORE: explore.html(results, series).encode()}
+        files = explored | {stamp.FILE: stamp.renewed(out, explored)}
+        whole.files(out, files, gone=[stamp.FILE], root=results.store.path)
+    return out / PAGE
+
+
+def runs_called(results: Results, beginnings: Sequence[str]) -> list[Measured]:
+    """The runs whose ids begin so. Raises `InputError` if one is that of none, or of several."""
+    return [explore.run_called(results, beginning) for beginning in beginnings]
+
+
+def fragment_of(opened: Sequence[Measured]) -> str:
+    """What behind the address of `sweep.html` opens a run, or two; nothing for none."""
+    return "&".join(f"{k}={v.run.id}" for k, v in zip(("run", "with"), opened, strict=False))
+
+
+def write_leading(results: Results, out: Path, fragment: str) -> Path:
+    """Writes the page that leads to `fragment` of `sweep.html`, in the folder of the report."""
+    leading = pages.render(__name__, "leading.html.j2", address=f"{EXPLORE}#{fragment}")
+    whole.files(out, {LEADING: leading.encode()}, root=results.store.path)
+    return out / LEADING
 
 
 def write(

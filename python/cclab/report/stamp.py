@@ -29,6 +29,12 @@ def text(results: Results, files: Mapping[str, bytes]) -> bytes:
     return made.text(_made_of(results), files)
 
 
+def renewed(out: Path, files: Mapping[str, bytes]) -> bytes:
+    """The content of `FILE` for the report in `out`, once it has these `files` of the same
+    results."""
+    return made.renewed(out, files)
+
+
 def _made_of(results: Results) -> str:
     """A hash of the plan, the runs, and the versions that measure and draw them."""
     plan = results.plan

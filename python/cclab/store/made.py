@@ -63,6 +63,16 @@ def text(made_of: str, files: Mapping[str, bytes]) -> bytes:
     return _text(made_of, {name: _sha256(content) for name, content in files.items()})
 
 
+def renewed(out: Path, files: Mapping[str, bytes]) -> bytes:
+    """The content of `FILE` for what is in `out`, once `files` are new that were made of the same.
+
+    Its stamp is as it was written.
+    """
+    stamp = _read(out)
+    assert stamp is not None, "its maker has looked"
+    return _text(stamp[0], stamp[1] | {name: _sha256(content) for name, content in files.items()})
+
+
 def _read(out: Path) -> tuple[str, dict[str, str]] | None:
     """What the stamp in `out` says; None if it is not as it was written."""
     try:

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 from cclab import pages
-from cclab.report.explore import runs, series
+from cclab.report.explore import course, runs, series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.measure.points import Measured
     from cclab.measure.results import Results
+    from cclab.report.explore.document import SweepPage
+
+
+_DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def run_called(results: Results, beginning: str) -> Measured:
+    """The run whose id begins so. Raises `InputError` if there is none, or several."""
+    every = [(point, run) for point in results.points for run in point.runs]
+    return runs.begins(every, beginning)[1]
+
+
+def with_series(html: str) -> set[str]:
+    """The ids of the runs that a page has the time series of."""
+    written = _DATA.search(html)
+    assert written is not None, "it is such a page"
+    data: SweepPage = json.loads(written[1])
+    return {data["ids"][int(place)] for place in data["series"]}
 
 
 def html(results: Results, wanted: Sequence[str] = ()) -> str:
@@ -21,7 +42,8 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     """
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)
-    table = runs.table(results.plan, shown, series.of(shown, kept))
+    steps = series.steps(shown, kept)
+    table = runs.table(results.plan, shown, *series.of(shown, kept, steps))
     return pages.render(
         __name__,
         "page.html.j2",
@@ -29,8 +51,18 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         shown=len(shown),
         total=len(results.runs),
         with_series=len(table["series"]),
-        steps=series.STEPS,
-        most_flows=series.MOST_FLOWS,
+        steps=steps,
+        most_flows=course.MOST_FLOWS,
         data=table,
-        programs=("runs.js", "selection.js", "scatter.js", "course.js", "page.js"),
+        programs=(
+            "runs.js",
+            "selection.js",
+            "scatter.js",
+            "course.js",
+            "phases.js",
+            "panel.js",
+            "timeline.js",
+            "opened.js",
+            "page.js",
+        ),
     )

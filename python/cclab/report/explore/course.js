@@ -1,36 +1,23 @@
-// The run that is open: what it was, and its flows over time.
+// A run over time: its panels with their numbers unpacked, and what they were at a time.
 
 const NONE = 65535; // in place of a number that there is not
 
 /**
- * A curve of a chart of the course of a run.
+ * A curve with its numbers. `part` is empty but where its line has several curves in a panel.
  * @typedef {{
- *   label: string, colour: string, values: (number | null)[], dash?: number[], fill?: string,
- * }} Curve
+ *   line: Line, part: string, values: (number | null)[], bands: (number | null)[][][],
+ * }} ShownCurve
  *
- * @typedef {{ title: string, name: string, unit: Unit }} CourseChart
+ * What occurred in some steps, and how often.
+ * @typedef {{ label: string, colour: string, counts: Map<number, number> }} ShownTicks
+ *
+ * A panel with its numbers; the `key` is the same in all runs that have such a panel.
+ * @typedef {{
+ *   key: string, quantity: string, title: string, unit: Unit, kind: Quantity["kind"],
+ *   isFilled: boolean, isOffset: boolean, step: number, steps: number,
+ *   curves: ShownCurve[], ticks: ShownTicks[],
+ * }} ShownPanel
  */
-
-/** @type {(CourseChart & { name: "throughput" | "cwnd" | "srtt" })[]} */
-const CHARTS_OF_FLOWS = [
-  { name: "throughput", title: "Throughput", unit: "rate" },
-  { name: "cwnd", title: "Congestion window (segments)", unit: "plain" },
-  { name: "srtt", title: "Smoothed RTT", unit: "time" },
-];
-const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
-const CHART_HEIGHT = 170;
-
-/** @type {{ remake: () => void, resize: () => void, show: (min: number, max: number) => void, remove: () => void }[]} */
-const courseCharts = [];
-
-/**
- * Shows a stretch of time in all charts.
- * @param {number} from
- * @param {number} to
- */
-function showTimes(from, to) {
-  for (const chart of courseCharts) chart.show(from, to);
-}
 
 /**
  * @param {Packed} packed
@@ -40,159 +27,127 @@ const unpacked = ({ unit, data }) =>
   Array.from(new Uint16Array(bytesOf(data)), (whole) => (whole === NONE ? null : whole * unit));
 
 /**
- * A value beside the crosshair; uPlot gives null where there is none.
- * @param {(value: number) => string} say
- * @returns {uPlot.Series.Value}
+ * @param {Ticks} ticks
+ * @returns {ShownTicks}
  */
-const valueOrNothing = (say) => (_u, value) => (value === null ? "" : say(value));
-
-/**
- * @param {Curve} curve
- * @param {Unit} unit
- * @returns {uPlot.Series}
- */
-const seriesOf = ({ label, colour, dash, fill }, unit) => ({
-  label,
-  stroke: inkOf(colour),
-  width: 1.5,
-  dash,
-  fill,
-  points: { show: false },
-  value: valueOrNothing((value) => inWords(UNITS[unit], value)),
-});
-
-/** @param {uPlot} u */
-function selectTimes(u) {
-  const { left, width } = u.select;
-  if (width > 4) showTimes(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
-  unselect(u);
+function unpackedTicks({ label, colour, steps, counts }) {
+  const times = new Uint16Array(bytesOf(counts));
+  const places = new Uint16Array(bytesOf(steps));
+  return { label, colour, counts: new Map(Array.from(places, (step, nth) => [step, times[nth]])) };
 }
 
 /**
- * @param {CourseChart} chart
- * @param {number[]} times
- * @param {Curve[]} curves
+ * The panels of a run, unpacked as it is opened.
+ * @param {Course} course
+ * @returns {ShownPanel[]}
  */
-function addCourseChart({ title, name, unit }, times, curves) {
-  const host = element("figure", { class: "chart", "data-panel": name });
-  const box = element("div", { class: "plot" });
-  host.append(element("h3", {}, title), box);
-  byId("series", HTMLElement).append(host);
-  const size = () => ({ width: widthIn(box), height: CHART_HEIGHT });
-  const plotted = () => {
-    /** @type {uPlot.Options} */
-    const options = {
-      ...size(),
-      cursor: {
-        sync: { key: "run", scales: ["x", null] },
-        drag: { x: true, y: false, setScale: false },
-        y: false,
-      },
-      scales: {
-        x: { time: false },
-        y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.06 : 1] },
-      },
-      axes: [
-        timeAxis(6),
-        {
-          ...plainAxis(),
-          values: (_u, splits) => inOneUnit(UNITS[unit], splits),
-          size: 84,
-          space: 30,
-        },
-      ],
-      series: [
-        { label: "time", value: valueOrNothing((time) => `${time.toFixed(3)} s`) },
-        ...curves.map((curve) => seriesOf(curve, unit)),
-      ],
-      hooks: { setSelect: [selectTimes] },
+const panelsOf = ({ step, steps, lines, panels }) =>
+  panels.map(({ quantity, link, curves, ticks }) => {
+    const { title, unit, kind } = SWEEP.quantities[quantity];
+    return {
+      key: link ? `${quantity} ${link}` : quantity,
+      quantity,
+      title: link ? `${title}, ${link}` : title,
+      unit,
+      kind,
+      isFilled: link !== undefined,
+      isOffset: quantity === "sequence",
+      step,
+      steps,
+      curves: curves.map(({ line, part = "", values, bands = [] }) => ({
+        line: lines[line],
+        part,
+        values: unpacked(values),
+        bands: bands.map((ends) => ends.map(unpacked)),
+      })),
+      ticks: ticks.map(unpackedTicks),
     };
-    const u = new uPlot(options, [times, ...curves.map(({ values }) => values)], box);
-    u.over.addEventListener("dblclick", () => showTimes(times[0], times[times.length - 1]));
-    return u;
-  };
-  let u = plotted();
-  courseCharts.push({
-    remake: () => {
-      u.destroy();
-      u = plotted();
-    },
-    resize: () => u.setSize(size()),
-    show: (min, max) => u.setScale("x", { min, max }),
-    remove: () => u.destroy(),
   });
-}
 
-/** @param {Course} course */
-function addCourse({ step, flows, queue, delay }) {
-  const longest = flows[0]?.throughput ?? queue;
-  if (!longest) return;
-  const times = unpacked(longest).map((_value, place) => (place + 1) * step);
-  for (const chart of flows.length ? CHARTS_OF_FLOWS : []) {
-    const curves = flows.map((flow, place) => ({
-      label: flow.label,
-      colour: flow.colour,
-      dash: DASHES[place % DASHES.length],
-      values: unpacked(flow[chart.name]),
-    }));
-    addCourseChart(chart, times, curves);
-  }
-  if (!queue) return;
-  const fill = "rgb(111 143 179 / .3)";
-  /** @type {CourseChart} */
-  const chart = delay
-    ? { title: "Queue delay at the bottleneck", name: "queue", unit: "time" }
-    : { title: "Backlog of the bottleneck", name: "queue", unit: "bytes" };
-  const values = unpacked(queue);
-  addCourseChart(chart, times, [{ label: "queue", colour: "#6f8fb3", fill, values }]);
-}
-
-/** @param {number} run */
-function commandWithCopy(run) {
-  const copy = element("button", { type: "button" }, "Copy");
-  copy.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(commandOf(run));
-      copy.textContent = "Copied";
-    } catch {
-      // Without leave to write to the clipboard, or without one, the command can be selected.
-    }
-  });
-  return element("div", { class: "command" }, element("code", {}, commandOf(run)), copy);
-}
-
-/** @param {number} run */
-function metricsOf(run) {
-  const rows = METRICS.map((metric) => {
-    const value = element("td", { class: "number" }, sayMetric(metric, run));
-    return element("tr", {}, element("td", {}, metric.label), value);
-  });
-  const table = element("table", {}, element("tbody", {}, ...rows));
-  return element("details", {}, element("summary", {}, "Its metrics"), table);
+/**
+ * The step that ends at a time or in which it lies; -1 if the run was over, or had not begun.
+ * @param {{ step: number, steps: number }} course
+ * @param {number} time
+ */
+function stepAt({ step, steps }, time) {
+  const nth = Math.ceil(time / step - 1e-6) - 1;
+  return nth < steps ? nth : -1;
 }
 
 /**
- * Shows what a run was, and its flows over time if the page has them.
- * @param {number} run
+ * Steps of a panel that are drawn as one, where it shows so many seconds: of means, such that as
+ * many bins fill it as fill that of a figure.
+ * @param {ShownPanel} panel
+ * @param {number} seconds
  */
-function showRun(run) {
-  for (const chart of courseCharts.splice(0)) chart.remove();
-  byId("series", HTMLElement).replaceChildren();
-  const id = SWEEP.ids[run];
-  write("run", pointOf(run));
-  write("pointed", `Below: ${pointOf(run)}`);
-  const course = courseOf(run);
-  const intro = `Run ${id}. This repeats it; give the path of the study's file, and the --set of the sweep if it had any:`;
-  const missing =
-    "This page does not have its time series: none were recorded, or they would make it too large. This puts them in: ";
-  const remedy = element("code", {}, `cclab report DIR --series ${id}`);
-  byId("about", HTMLElement).replaceChildren(
-    element("p", { class: "facts" }, intro),
-    commandWithCopy(run),
-    metricsOf(run),
-    ...(course ? [] : [element("p", {}, missing), element("div", { class: "command" }, remedy)]),
-  );
-  byId("how", HTMLElement).hidden = !course;
-  location.hash = id;
-  if (course) addCourse(course);
+const widthOf = ({ kind, step }, seconds) =>
+  kind === "mean" ? Math.max(1, Math.round(seconds / step / SWEEP.bins)) : 1;
+
+/**
+ * The mean of the bin number `nth`, of `width` steps; null if nothing is known of them.
+ * @param {(number | null)[]} values
+ * @param {number} nth
+ * @param {number} width
+ */
+function meanOf(values, nth, width) {
+  let sum = 0;
+  let count = 0;
+  for (const value of values.slice(nth * width, (nth + 1) * width)) {
+    if (value === null) continue;
+    sum += value;
+    count++;
+  }
+  return count ? sum / count : null;
+}
+
+/**
+ * @param {(number | null)[]} values
+ * @param {number} width
+ */
+const binned = (values, width) =>
+  width === 1
+    ? values
+    : Array.from({ length: Math.ceil(values.length / width) }, (_none, nth) =>
+        meanOf(values, nth, width),
+      );
+
+/**
+ * What is drawn of a curve at a time.
+ * @param {ShownPanel} panel
+ * @param {(number | null)[]} values
+ * @param {number} time
+ * @param {number} width
+ */
+function valueAt(panel, values, time, width) {
+  let nth = stepAt(panel, time);
+  if (panel.kind === "sparse") while (nth > 0 && values[nth] === null) nth--;
+  return nth < 0 ? null : meanOf(values, Math.floor(nth / width), width);
+}
+
+/**
+ * The least and greatest that curves which are shown come to between two times; greatest first
+ * below least if they come to nothing.
+ * @param {ShownPanel} panel
+ * @param {ShownCurve[]} curves
+ * @param {[from: number, to: number]} times
+ * @returns {[least: number, most: number]}
+ */
+function extentOf(panel, curves, [from, to]) {
+  // Rows, one for each.
+  if (panel.kind === "phase") return [0, curves.length];
+  const width = widthOf(panel, to - from);
+  const first = Math.max(0, Math.floor(from / panel.step / width) - 1);
+  const last = Math.ceil(to / panel.step / width);
+  let least = Infinity;
+  let most = -Infinity;
+  for (const { values, bands } of curves) {
+    for (const row of [values, ...bands.flat()]) {
+      for (const value of binned(row, width).slice(first, last + 1)) {
+        if (value === null) continue;
+        least = Math.min(least, value);
+        most = Math.max(most, value);
+      }
+    }
+  }
+  return [least, most];
 }

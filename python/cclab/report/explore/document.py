@@ -41,32 +41,83 @@ class Packed(TypedDict):
     data: str
 
 
-class FlowCourse(TypedDict):
-    """A flow over time, step by step."""
+class Line(TypedDict):
+    """What curves are of, a flow, a group of flows, a link or a probe, in the figures' look.
+
+    `dash` is in widths of the line.
+    """
 
     name: str
     label: str
     colour: str
-    throughput: Packed
-    cwnd: Packed
-    srtt: Packed
+    dash: list[float]
+
+
+class Curve(TypedDict):
+    """Of the line number `line`, a number for each step of the run.
+
+    `part` says what they are where the line has several curves in a panel. `bands` has those of the
+    flows of a group, below and above their median: of nine in ten, then of half of them.
+    """
+
+    line: int
+    values: Packed
+    part: NotRequired[str]
+    bands: NotRequired[list[tuple[Packed, Packed]]]
+
+
+class Ticks(TypedDict):
+    """The steps of a run in which something occurred, and how often: 16 bits each, in base64."""
+
+    label: str
+    colour: str
+    steps: str
+    counts: str
+
+
+class CoursePanel(TypedDict):
+    """Curves of one quantity, a key of `quantities`; `link` is whose queue it is."""
+
+    quantity: str
+    link: NotRequired[str]
+    curves: list[Curve]
+    ticks: list[Ticks]
 
 
 class Course(TypedDict):
-    """A run over time, in steps of `step` seconds; `queue` is a delay or a backlog."""
+    """A run over time, in `steps` steps of `step` seconds."""
 
     step: float
-    flows: list[FlowCourse]
-    queue: Packed | None
-    delay: NotRequired[bool]
+    steps: int
+    lines: list[Line]
+    panels: list[CoursePanel]
+
+
+class Quantity(TypedDict):
+    """What a panel shows: how its figure calls it.
+
+    A `mean` is that of a step, and so of several. What is `sparse` is known at some steps alone: a
+    line leads from each to the next. A `phase` is one of the page's by its number.
+    """
+
+    title: str
+    unit: Unit
+    kind: Literal["mean", "state", "sparse", "phase"]
 
 
 class SweepPage(TypedDict):
-    """All runs, column by column; `series` by the place of the run, `command` without its id."""
+    """All runs, column by column; `series` by the place of the run, `command` without its id.
+
+    `bins` of a mean are as many as a figure shows; `phases` have each its name, its colour, and its
+    hatch among those of that colour.
+    """
 
     command: str
     keys: list[Key]
     metrics: list[Metric]
     ids: list[str]
     seeds: list[str]
+    quantities: dict[str, Quantity]
+    bins: int
+    phases: list[tuple[str, str, int]]
     series: dict[str, Course]

@@ -1,10 +1,9 @@
-// The runs of a sweep: a scatter over any key and metric, and the course of the run that is open.
+// The runs of a sweep: a scatter over any key and metric, and the course of the runs that are atHand.
 
 const tip = part(figure, ".tip", HTMLElement);
 
 laySelects(remake);
 let pointed = -1;
-let opened = -1;
 let view = chosenView();
 let plot = plotted();
 
@@ -51,12 +50,22 @@ function point(run) {
   plot.redraw(false);
 }
 
-/** @param {number} run */
-function openRun(run) {
-  opened = run;
-  showRun(run);
-  plot.redraw(false);
+/**
+ * Opens runs, at an address of their own.
+ * @param {number[]} runs
+ */
+function show(runs) {
+  openRuns(runs);
+  plot.setSize(scatterSize());
+  history.pushState(null, "", `#${fragment()}`);
 }
+
+/**
+ * Opens a run that was chosen in the scatter, or lays it beside the one that is atHand.
+ * @param {number} run
+ * @param {boolean} isBeside
+ */
+const pick = (run, isBeside) => show(isBeside && atHand.length ? [atHand[0], run] : [run]);
 
 /**
  * Opens the run that is clicked; the end of a drag is no click.
@@ -73,7 +82,7 @@ function listenToMouse({ over }) {
     if (down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return;
     const box = over.getBoundingClientRect();
     const run = nearestRun(plot, view, event.clientX - box.left, event.clientY - box.top);
-    if (run >= 0) openRun(run);
+    if (run >= 0) pick(run, event.shiftKey);
   });
 }
 
@@ -82,7 +91,7 @@ function plotted() {
   write("count", `${grouped(view.runs.length)} of ${grouped(RUNS)} runs`);
   paintLegend(view);
   const u = scatterOf(view, {
-    draw: [(u) => drawPoints(u, view, opened, pointed)],
+    draw: [(u) => drawPoints(u, view, atHand, pointed)],
     setCursor: [
       (u) => {
         const { left = -1, top = -1 } = u.cursor;
@@ -114,7 +123,7 @@ function goTo(place) {
 
 figure.addEventListener("keydown", (event) => {
   if (isShortcut(event) || !view.runs.length) return;
-  const place = view.runs.indexOf(pointed >= 0 ? pointed : opened);
+  const place = view.runs.indexOf(pointed >= 0 ? pointed : (atHand[0] ?? -1));
   const last = view.runs.length - 1;
   answerKey(event, {
     ArrowRight: () => goTo(place + 1),
@@ -122,7 +131,7 @@ figure.addEventListener("keydown", (event) => {
     Home: () => goTo(0),
     End: () => goTo(last),
     Enter: () => {
-      if (pointed >= 0) openRun(pointed);
+      if (pointed >= 0) pick(pointed, event.shiftKey);
     },
     Escape: () => point(-1),
     0: remake,
@@ -130,11 +139,46 @@ figure.addEventListener("keydown", (event) => {
 });
 darkPaper.addEventListener("change", () => {
   remake();
-  for (const chart of courseCharts) chart.remake();
+  for (const chart of panels) chart.remake();
 });
 onOtherWidth(() => {
   plot.setSize(scatterSize());
-  for (const chart of courseCharts) chart.resize();
+  for (const chart of panels) chart.resize();
 });
-const asked = SWEEP.ids.indexOf(location.hash.slice(1));
-if (asked >= 0) openRun(asked);
+
+layChoices();
+choices.opened.addEventListener("change", () =>
+  show([Number(choices.opened.value), ...atHand.slice(1)]),
+);
+choices.beside.addEventListener("change", () => {
+  const { value } = choices.beside;
+  show(value ? [atHand[0], Number(value)] : [atHand[0]]);
+});
+/** @type {Record<string, () => void>} */
+const BUTTONS = {
+  in: () => zoom(0.5),
+  out: () => zoom(2),
+  all: showWhole,
+  swap: () => show([...atHand].reverse()),
+};
+for (const button of document.querySelectorAll("button[data-do]")) {
+  button.addEventListener("click", () => BUTTONS[button.getAttribute("data-do") ?? ""]());
+}
+
+/** @type {number | undefined} */
+let addressing;
+// Browsers take only so many addresses a second.
+respondToTime.push(() => {
+  clearTimeout(addressing);
+  addressing = setTimeout(() => history.replaceState(null, "", `#${fragment()}`), 200);
+});
+addEventListener("hashchange", () => {
+  if (location.hash.slice(1) !== fragment() && openAddressed()) plot.setSize(scatterSize());
+});
+const isAddressed = openAddressed();
+if (!isAddressed) {
+  const first = SWEEP.ids.findIndex((_id, run) => courseOf(run));
+  openRuns([Math.max(0, first)]);
+}
+plot.setSize(scatterSize());
+if (isAddressed) byId("run", HTMLElement).scrollIntoView();

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,9 @@ from cclab import shown
 from cclab.drawing.palette import look
 from cclab.errors import InputError
 from cclab.plan import short_key
+from cclab.report.explore.course import QUANTITIES
+from cclab.report.explore.numbers import packed
+from cclab.report.figures import phases, throughput
 from cclab.report.quantities import Quantity, flat
 from cclab.report.swept import axes_of
 
@@ -52,7 +54,7 @@ def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Me
     several, begin with one of `wanted`.
     """
     every = [(point, run) for point in results.points for run in point.runs]
-    asked = [_begins(every, beginning) for beginning in wanted]
+    asked = [begins(every, beginning) for beginning in wanted]
     rounds: list[list[tuple[Point, Measured]]] = []
     for point in results.points:
         for nth, run in enumerate(point.runs):
@@ -65,7 +67,8 @@ def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Me
     return sorted(taken, key=lambda pair: pair[0].index)
 
 
-def _begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
+def begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
+    """The run whose id begins so. Raises `InputError` if there is none, or several."""
     runs = {run.run.id: (point, run) for point, run in every if run.run.id.startswith(beginning)}
     if len(runs) != 1:
         raise InputError(f"{len(runs)} runs have an id that begins with {shown.quoted(beginning)}")
@@ -90,8 +93,14 @@ def evenly(count: int, room: int) -> list[int]:
     return [place * count // room for place in range(room)]
 
 
-def table(plan: Plan, shown: list[tuple[Point, Measured]], courses: dict[str, Course]) -> SweepPage:
-    """The keys, the metrics, the runs and their courses, as the page's program reads them."""
+def table(
+    plan: Plan,
+    shown: list[tuple[Point, Measured]],
+    courses: dict[str, Course],
+    told: Sequence[str],
+) -> SweepPage:
+    """The keys, the metrics, the runs and their courses, with the phases that these tell, as the
+    page's program reads them."""
     measured = [flat(run.metrics) for _, run in shown]
     names = list(dict.fromkeys(name for row in measured for name in row))
     names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
@@ -101,6 +110,9 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]], courses: dict[str, Co
         "metrics": [_metric(name, measured) for name in names[:MOST_METRICS]],
         "ids": [run.run.id for _, run in shown],
         "seeds": [str(run.run.seed) for _, run in shown],
+        "quantities": QUANTITIES,
+        "bins": throughput.BINS,
+        "phases": [(name, *phases.look(n)) for n, name in enumerate(told)],
         "series": courses,
     }
 
@@ -151,8 +163,3 @@ def _look(value: str, nth: int, variant: bool) -> tuple[str, str]:
         own = look(value)
         return own.colour, own.marker
     return _HUES[nth % len(_HUES)], _MARKERS[nth // len(_HUES) % len(_MARKERS)]
-
-
-def packed(values: np.ndarray) -> str:
-    """Little-endian numbers in base64."""
-    return base64.b64encode(values.tobytes()).decode()

@@ -111,10 +111,11 @@ function layRing(u, { x, y }, run, r) {
 }
 
 /**
- * Draws the points of a view, and rings around the run that is open and the one that is pointed at.
+ * Draws the points of a view, and rings around the runs that are open and the one that is pointed
+ * at.
  * @param {uPlot} u
  * @param {View} view
- * @param {number} opened
+ * @param {number[]} opened
  * @param {number} pointed
  */
 function drawPoints(u, view, opened, pointed) {
@@ -144,7 +145,7 @@ function drawPoints(u, view, opened, pointed) {
   context.strokeStyle = css("--ink");
   context.lineWidth = 1.8 * devicePixelRatio;
   for (const { run, dash } of [
-    { run: opened, dash: [] },
+    ...opened.map((run) => ({ run, dash: [] })),
     { run: pointed, dash: [3, 2] },
   ]) {
     if (!runs.includes(run)) continue;

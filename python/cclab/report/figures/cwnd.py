@@ -23,6 +23,9 @@ CAPTION = (
 )
 NEEDS = "flows, and samples of them"
 
+WINDOW, DELAY = "cwnd (segments)", "srtt"
+"""What is drawn of a flow."""
+
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its flows."""
@@ -42,7 +45,7 @@ def draw(results: Results) -> Drawing | None:
                 for flow, frame in samples[index].items()
             }
             draw_flows(sheet.rows[row][index], panel, courses, alike=row == 1)
-    return finish(sheet, shown, ["cwnd (segments)", f"srtt ({name})"])
+    return finish(sheet, shown, [WINDOW, f"{DELAY} ({name})"])
 
 
 def _samples(panel: Panel) -> dict[str, pl.DataFrame]:

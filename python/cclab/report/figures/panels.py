@@ -139,7 +139,7 @@ def panels(results: Results) -> list[Panel]:
             point.params,
             point.runs[0],
             own,
-            _groups(flows) if len(flows) > MOST_LINES else [],
+            groups_of(flows) if len(flows) > MOST_LINES else [],
         )
         for point, own, flows in zip(shown, lines, together, strict=True)
     ]
@@ -159,7 +159,7 @@ def flow_lines(together: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Flo
     return [[drawn(flow["name"], kind(flow)) for flow in own] for own in together]
 
 
-def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
+def groups_of(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
     """The groups of the flows of a crowded panel; by variant, if they are too many as well."""
     names = [flow["name"] for flow in flows]
 

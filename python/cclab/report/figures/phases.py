@@ -26,6 +26,9 @@ CAPTION = (
 )
 NEEDS = 'events = ["state"], and a variant that tells its phase'
 
+PHASES = "phases"
+"""What is drawn of a flow."""
+
 _HUES = (BLUE, ORANGE, GREEN, "#CC79A7", "#56B4E9", VERMILLION, "#332288", "#7A4A1E")
 _HATCHES = ("", "////", "....", "xxxx")
 _HEIGHT = 0.7
@@ -44,8 +47,8 @@ def draw(results: Results) -> Drawing | None:
         phase: {
             "edgecolor": "white",
             "linewidth": 0,
-            "facecolor": _HUES[n % len(_HUES)],
-            "hatch": _HATCHES[n // len(_HUES) % 4],
+            "facecolor": look(n)[0],
+            "hatch": _HATCHES[look(n)[1]],
         }
         for n, phase in enumerate(phases)
     }
@@ -67,6 +70,11 @@ def draw(results: Results) -> Drawing | None:
         axes.set_yticks(range(len(own)), [labels[flow] for flow in own])
         axes.set_ylim(len(own) - 0.5, -0.5)
     return drawing
+
+
+def look(nth: int) -> tuple[str, int]:
+    """The colour of a phase, the `nth` to occur, and the number of its hatch: 0 is none."""
+    return _HUES[nth % len(_HUES)], nth // len(_HUES) % len(_HATCHES)
 
 
 def _stays(panel: Panel) -> dict[str, pl.DataFrame]:

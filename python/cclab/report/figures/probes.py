@@ -12,7 +12,7 @@ from cclab.drawing.marks import events, of_shares, stairs
 from cclab.drawing.style import LOST
 from cclab.drawing.ticks import logarithmic, spanned
 from cclab.report.figures import named
-from cclab.report.figures.panels import Panel, finish, grid, panels, panels_across
+from cclab.report.figures.panels import finish, grid, panels, panels_across
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,9 @@ CAPTION = (
     "one where they differ much. First run of each sweep point."
 )
 NEEDS = "a [[probe]]"
+
+ROUND_TRIP, LOST_WORD = "round trip", "lost"
+"""What is drawn of a probe, and of its requests without an answer."""
 
 CDF_TITLE = "Distribution of the round trips of probes"
 CDF_CAPTION = (
@@ -60,7 +63,7 @@ def draw(results: Results) -> Drawing | None:
     frames = [panel.run.table("probe_samples") for panel in shown]
     unit, name_of_unit = _unit(*(frame["rtt_s"].drop_nulls().to_numpy() for frame in frames))
     sheet = grid(len(shown), height=2.4)
-    lost = False
+    has_lost = False
     for axes, panel, frame in zip(sheet.panels, shown, frames, strict=True):
         for name in frame["probe"].unique(maintain_order=True):
             own = frame.filter(probe=name)
@@ -71,15 +74,15 @@ def draw(results: Results) -> Drawing | None:
                 linewidth=0.9,
                 **_look(names, name),
             )
-            missing = _lost(panel, own["sent_s"].to_numpy(), own["rtt_s"].to_numpy())
+            missing = lost(own["sent_s"].to_numpy(), own["rtt_s"].to_numpy(), panel.end_s)
             if len(missing):
-                lost = True
+                has_lost = True
                 events(axes, missing, 0.965, LOST)
-    finish(sheet, shown, [f"round trip ({name_of_unit})"], legend=False)
+    finish(sheet, shown, [f"{ROUND_TRIP} ({name_of_unit})"], legend=False)
     _one_scale(sheet.panels, [f["rtt_s"].drop_nulls().to_numpy() / unit for f in frames])
     handles = [legend.entry(name, **_look(names, name)) for name in names]
-    if lost:
-        handles.append(legend.entry("lost", color=LOST, marker="|", linestyle="none"))
+    if has_lost:
+        handles.append(legend.entry(LOST_WORD, color=LOST, marker="|", linestyle="none"))
     legend.above(sheet.figure, handles)
     return sheet.figure
 
@@ -126,7 +129,7 @@ def draw_cdf(results: Results) -> Drawing | None:
             handles.setdefault(label, legend.entry(label, **look))
             if len(rtts):
                 stairs(axes, rtts / unit, np.arange(1, len(rtts) + 1) / sent, **look)
-    across = f"round trip ({name_of_unit})"
+    across = f"{ROUND_TRIP} ({name_of_unit})"
     here = shown[:1] if together else shown
     finish(sheet, here, ["share of requests"], legend=False, across=across)
     for axes in sheet.panels:
@@ -157,10 +160,10 @@ def _pooled(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats, in
     return rtts, max(sent, len(rtts))
 
 
-def _lost(panel: Panel, sent: Floats, rtts: Floats) -> Floats:
+def lost(sent: Floats, rtts: Floats, end_s: float) -> Floats:
     """When requests left that were not answered, but for those on their way at the end."""
     longest = float(np.nanmax(rtts, initial=0.0))
-    missing: Floats = sent[np.isnan(rtts) & (sent + longest < panel.end_s)]
+    missing: Floats = sent[np.isnan(rtts) & (sent + longest < end_s)]
     return missing
 
 

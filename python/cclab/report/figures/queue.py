@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from matplotlib.patches import Patch
 
 from cclab import units
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
-    import polars as pl
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
@@ -44,8 +44,11 @@ NEEDS = "samples of the bottleneck's queue"
 MOST_QUEUES = 18
 """Panels; more do not fit on a page."""
 
-_WATER = "#6f8fb3"
-_EVENTS = (("drops", "drops", LOST, 0.965), ("marks", "ECN marks", "#8a6d00", 0.905))
+DELAY, BACKLOG = "queue delay", "backlog"
+"""What is drawn of a queue: the latter where its link has no rate to make time of it."""
+
+WATER = "#6f8fb3"
+EVENTS = (("drops", "drops", LOST, 0.965), ("marks", "ECN marks", "#8a6d00", 0.905))
 """Columns that count events: name, label, and the colour and height in the axes of their ticks."""
 _HEADROOM = 1.25
 """Room above the longest queue, for the ticks and the limit."""
@@ -81,17 +84,17 @@ def draw(results: Results) -> Drawing | None:
         waiting = [queue.samples["backlog_bytes"].to_numpy().astype(float) for queue in shown]
     top = max(float(np.nanmax(values, initial=0)) for values in waiting)
     unit, name = units.time(top) if timed else units.size(top)
-    word = "queue delay" if timed else "backlog"
+    word = DELAY if timed else BACKLOG
     columns = most if most in (2, 3) else None
     sheet = grid(len(shown), height=2.4, columns=columns)
-    handles: dict[str, Artist] = {"queue": Patch(facecolor=_WATER, alpha=0.5, label=word)}
+    handles: dict[str, Artist] = {"queue": Patch(facecolor=WATER, alpha=0.5, label=word)}
     for axes, queue, values in zip(sheet.panels, shown, waiting, strict=True):
         samples = queue.samples
         seconds = samples["time_s"].to_numpy()
         x, y = thinned(seconds, values / unit)
-        axes.fill_between(x, y, color=_WATER, alpha=0.35, linewidth=0)
-        axes.plot(x, y, color=_WATER, linewidth=0.9)
-        for event, label, colour, height in _EVENTS:
+        axes.fill_between(x, y, color=WATER, alpha=0.35, linewidth=0)
+        axes.plot(x, y, color=WATER, linewidth=0.9)
+        for event, label, colour, height in EVENTS:
             when = seconds[np.diff(samples[event].to_numpy().astype(np.int64), prepend=0) > 0]
             if len(when):
                 ticks = events(axes, when, height, colour, markersize=7, label=label)
@@ -135,13 +138,25 @@ def _delays(queue: _At) -> npt.NDArray[np.float64] | None:
     Of a rate that changes, what the link could have transmitted by when was sampled too; what it
     has not transmitted by the last sample is not known (NaN).
     """
-    backlog = queue.samples["backlog_bytes"].to_numpy().astype(float)
-    capacity = queue.samples["capacity_bytes"]
-    if not capacity.null_count():
-        seconds, could = queue.samples["time_s"].to_numpy(), capacity.to_numpy().astype(float)
+    seconds, backlog, could = (
+        queue.samples[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for column in ("time_s", "backlog_bytes", "capacity_bytes")
+    )
+    return waits(seconds, backlog, could, rate_bps(queue.panel.run, queue.link))
+
+
+def waits(
+    seconds: npt.NDArray[np.float64],
+    backlog: npt.NDArray[np.float64],
+    could: npt.NDArray[np.float64],
+    rate: float | None,
+) -> npt.NDArray[np.float64] | None:
+    """How long a link of constant `rate` takes to transmit its `backlog` at each time; where the
+    rate changes, by the bytes that it `could` have transmitted so far. None if neither is known.
+    """
+    if not np.isnan(could).any():
         sent = np.interp(could + backlog, could, seconds, right=np.nan)
         return np.asarray(sent - seconds, dtype=np.float64)
-    rate = rate_bps(queue.panel.run, queue.link)
     return None if rate is None else backlog * 8 / rate
 
 

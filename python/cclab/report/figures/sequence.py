@@ -30,6 +30,9 @@ CAPTION = (
 )
 NEEDS = "flows, and samples or acknowledgements of them"
 
+OFFSET = "sequence number"
+"""What is drawn of a flow."""
+
 _CROSS: dict[str, Any] = {"linestyle": "none", "marker": "x", "color": LOST}
 _MOST_MARKS = 400
 
@@ -58,7 +61,7 @@ def draw(results: Results) -> Drawing | None:
     finish(
         sheet,
         shown,
-        [f"sequence number ({name})"],
+        [f"{OFFSET} ({name})"],
         more=[entry("loss repaired", **_CROSS, markersize=4)] if marked else [],
     )
     return sheet.figure

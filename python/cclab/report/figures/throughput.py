@@ -33,7 +33,11 @@ CAPTION = (
 )
 NEEDS = "flows, and samples of them"
 
-_BINS = 150
+RATE = "throughput"
+"""What is drawn of a flow."""
+
+BINS = 150
+"""Bins that fill a panel, about."""
 _RATE: dict[str, Any] = {"color": MUTED, "linewidth": 0.9, "linestyle": ":"}
 """How the rate of the links is drawn."""
 
@@ -61,7 +65,7 @@ def draw(results: Results) -> Drawing | None:
         above |= _mark_above(axes, panel, own, unit)
     more = expectation.handles(drawn, linestyle="--")
     more += [entry("rate of the link: above it, bytes of a repair", **_RATE)] * above
-    return finish(sheet, shown, [f"throughput ({name})"], more=more)
+    return finish(sheet, shown, [f"{RATE} ({name})"], more=more)
 
 
 def _expected(panel: Panel) -> list[float]:
@@ -131,6 +135,6 @@ def _edges(seconds: np.ndarray, start: float, end: float) -> np.ndarray:
 
 
 def bin_width(seconds: np.ndarray) -> float:
-    """A whole number of sampling intervals, such that about `_BINS` bins fill the panel."""
+    """A whole number of sampling intervals, such that about `BINS` bins fill the panel."""
     interval = float(np.median(np.diff(seconds)))
-    return interval * max(1, round(float(seconds[-1] - seconds[0]) / interval / _BINS))
+    return interval * max(1, round(float(seconds[-1] - seconds[0]) / interval / BINS))

@@ -1,0 +1,181 @@
+"""`cclab show`: the page of a results folder, in whatever browser there is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab
+from browser import Chromium
+from cclab import report
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
+from cclab.report import explore, stamp
+from cclab.report.explore import series
+
+if TYPE_CHECKING:
+    from cclab import Results
+    from conftest import Cli
+
+
+@pytest.fixture
+def folder(results: Results, tmp_path: Path) -> Path:
+    """A results folder of four runs, without a report."""
+    shutil.copytree(results.store.path, tmp_path / "kept")
+    shutil.rmtree(tmp_path / "kept" / "report", ignore_errors=True)
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the user's browser is told to open, in a file."""
+    program = tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$1" >> {tmp_path}/opened\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{program} %s")
+    return tmp_path / "opened"
+
+
+def test_it_writes_the_report_and_opens_the_page(cli: Cli, folder: Path, browser: Path) -> None:
+    done = cli("show", folder)
+    assert done.returncode == DONE, done.stderr
+    page = folder / "report" / report.EXPLORE
+    assert done.stdout == f"{page}\n"
+    assert done.stderr == ""
+    assert browser.read_text() == f"{page.as_uri()}\n"
+    assert stamp.current(cclab.load(folder), folder / "report")
+    # What is current stays as it is.
+    before = {file.name: file.stat().st_ino for file in (folder / "report").iterdir()}
+    assert cli("show", folder).stdout == done.stdout
+    assert {file.name: file.stat().st_ino for file in (folder / "report").iterdir()} == before
+    # What is not is written again.
+    (folder / "report" / "index.html").write_text("")
+    assert cli("show", folder, "--no-open").returncode == DONE
+    assert stamp.current(cclab.load(folder), folder / "report")
+    assert len(browser.read_text().splitlines()) == 2
+
+
+def test_runs_are_chosen_by_how_their_ids_begin(
+    cli: Cli, folder: Path, browser: Path, results: Results, tmp_path: Path
+) -> None:
+    first, *_, last = (run.run.id for run in results.runs)
+    done = cli("show", folder, "--run", last, "--with", first[:9])
+    page = (folder / "report" / report.EXPLORE).as_uri()
+    assert done.stdout == f"{page}#run={last}&with={first}\n"
+    # A desktop opens the file and loses the rest of the address: another page has it.
+    opened = browser.read_text().strip()
+    leading = folder / "report" / "show.html"
+    assert opened == leading.as_uri()
+    with Chromium(tmp_path / "chromium") as chromium, chromium.opened(leading) as tab:
+        assert tab.value("location.href") == f"{page}#run={last}&with={first}"
+        told = tab.value("document.getElementById('run').textContent")
+        assert told.startswith("A: short.cc = cubic, seed 8 – B: short.cc = reno, seed 7")
+        assert tab.complaints() == []
+    assert cli("show", folder, "--run", last, "--no-open").stdout == f"{page}#run={last}\n"
+    assert len(browser.read_text().splitlines()) == 1
+
+
+def test_it_only_prints_without_a_display_or_a_browser(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    page = folder / "report" / report.EXPLORE
+    done = cli("show", folder)
+    assert (done.returncode, done.stdout) == (DONE, f"{page}\n")
+    assert done.stderr == "there is no display to open it on; open it in a browser\n"
+    monkeypatch.setenv("BROWSER", "/nowhere/browser %s")
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = cli("show", folder)
+    assert (done.returncode, done.stdout) == (DONE, f"{page}\n")
+    assert "no browser could be started" in done.stderr
+
+
+def test_a_run_for_which_there_was_no_room_is_put_into_the_page(
+    folder: Path,
+    results: Results,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(series, "BUDGET", series._size(results.runs[0]))
+    loaded = cclab.load(folder)
+    out = folder / "report"
+    page = report.write(loaded, out, set="figure.width=9")
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    last = results.runs[-1].run.id
+    assert explore.with_series((out / report.EXPLORE).read_text()) == {results.runs[0].run.id}
+    assert invoke(["show", str(folder), "--run", last[:8], "--no-open"]) == DONE
+    assert explore.with_series((out / report.EXPLORE).read_text()) == {last}
+    assert stamp.current(loaded, out)
+    # Nothing else is written again: figures look as they were asked for.
+    after = {file.name: file.read_bytes() for file in out.iterdir()}
+    assert {name for name in after if after[name] != before.get(name)} == {
+        report.EXPLORE,
+        stamp.FILE,
+    }
+    assert page.read_bytes() == before[report.PAGE]
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["nowhere"], "nowhere is not a results folder: no such folder"),
+        (["kept/plan.json"], "kept/plan.json is a file in a results folder: name kept"),
+        (["kept", "--run", "zz"], "0 runs have an id that begins with 'zz'"),
+        (["kept", "--run", ""], "4 runs have an id that begins with ''"),
+        (["kept", "--with", "ab"], "--with lays a run beside another: give --run too"),
+        (["kept", "--run"], "requires an argument"),
+        ([], "Missing argument 'DIR'"),
+    ],
+)
+def test_wrong_input_is_one_message_and_writes_nothing(
+    words: list[str],
+    complaint: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert invoke(["show", *words]) == WRONG_INPUT
+    told = capsys.readouterr()
+    assert told.out == ""
+    [line] = told.err.splitlines()
+    assert line.startswith("error: ")
+    assert complaint in line
+    assert not (folder / "report").exists()
+
+
+def test_damaged_and_absent_runs_are_told(
+    folder: Path, results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, *_ = (folder / "runs" / f"{run.run.id}.zip" for run in results.runs)
+    first.unlink()
+    assert invoke(["show", str(folder), "--no-open"]) == DONE
+    assert "1 of 4 runs missing" in capsys.readouterr().err
+    second.write_bytes(b"")
+    assert invoke(["show", str(folder), "--no-open"]) == RUN_FAILED
+    assert second.stem in capsys.readouterr().err
+
+
+def test_runs_without_samples_are_told(
+    tmp_path: Path, study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with study.open("a") as stream:
+        stream.write('\n[trace]\ninterval = "0s"\n')
+    out = tmp_path / "out"
+    made = cclab.run(study, out=out, repeat=1)
+    run = made.runs[0].run.id
+    assert invoke(["show", str(out), "--run", run, "--no-open"]) == DONE
+    told = capsys.readouterr()
+    assert told.out.endswith(f"#run={run}\n")
+    assert f"run {run} recorded no samples" in told.err
+    with Chromium(tmp_path / "chromium") as chromium:
+        page = Path(out / "report" / report.EXPLORE)
+        with chromium.opened(page) as tab:
+            assert "none were recorded" in tab.value("document.getElementById('about').textContent")
+            assert tab.value("document.querySelectorAll('#series figure').length") == 0
+            assert tab.complaints() == []
