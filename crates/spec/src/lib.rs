@@ -59,7 +59,7 @@ pub use determinants::{
 pub use ecn::Ecn;
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Named, Subject, Subjects};
-pub use graph::{Graph, GraphLink, Step};
+pub use graph::{Graph, GraphLink, Reroute, Step};
 pub use link::*;
 pub use misbehaviour::Misbehaviour;
 pub use names::{Names, Parametric, Stack};
