@@ -230,7 +230,16 @@ impl<'a> Builder<'a> {
     pub fn route_with_own_delay(&mut self, traveller: &Traveller<'_>, mut sides: Sides) {
         let extra = traveller.on_both_ways();
         // Where routes change, a delay of none keeps the place at which packets enter the network.
-        if extra > Time::ZERO || !sides.detours.is_empty() {
+        let changes = !sides.detours.is_empty();
+        if changes {
+            let name = format!("{}.entry", traveller.name);
+            let entry = self.one(name, [sides.nodes[1]; 2], LinkKind::Delay(Time::ZERO));
+            let detours = sides.detours.iter_mut().map(|(_, [_, left])| left);
+            for leftward in detours.chain([&mut sides.leftward]) {
+                leftward.insert(0, entry);
+            }
+        }
+        if extra > Time::ZERO || changes {
             let ends = [sides.nodes[0]; 2];
             let kind = LinkKind::Delay(extra);
             let name = format!("{}.delay", traveller.name);
@@ -238,12 +247,10 @@ impl<'a> Builder<'a> {
             let forward = self.one(name, ends, kind);
             let reverse = self.one(reverse, ends, kind);
             let [forward, reverse] = self.join([forward, reverse]);
-            let detours = sides
-                .detours
-                .iter_mut()
-                .map(|(_, [right, left])| (right, left));
             let ways = [(&mut sides.rightward, &mut sides.leftward)];
-            for (rightward, leftward) in ways.into_iter().chain(detours) {
+            let detours = sides.detours.iter_mut();
+            let detours = detours.map(|(_, [right, left])| (right, left));
+            for (rightward, leftward) in detours.chain(ways) {
                 rightward.insert(0, forward);
                 leftward.push(reverse);
             }
