@@ -394,7 +394,7 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                 repeat=None,
                 seed=None,
             )
-            evaluation.runs.check(loaded, planned)
+            evaluation.runs.check(loaded, planned, quick=quick)
             for each in planned:
                 assert each.refusals == []
                 swept = each.plan.points[0].params

@@ -102,7 +102,9 @@ from  = "b"
 to    = "peer"
 delay = "30ms"
 """
-    text = STUDY.replace("EXTRA", "").replace('[[network.link]]\nfrom = "b"\nto   = "peer"\n', wires)
+    text = STUDY.replace("EXTRA", "").replace(
+        '[[network.link]]\nfrom = "b"\nto   = "peer"\n', wires
+    )
     changes = text[text.index("reroute") : text.index("[[network.link]]")]
     rerouted = text.replace(changes, 'reroute = [{ at = "3s", without = ["near"] }]\n')
     scheduled = text.replace(changes, "")

@@ -264,6 +264,8 @@ class Line:
     """How many more seeds would about decide an undecided line; None where none would."""
     unavailable: str = ""
     """Why nothing was run or measured; empty if it was."""
+    left_out: tuple[str, ...] = ()
+    """The settings that the backend does not do, each with the reason."""
     deciding: list[Setting] = field(default_factory=list)
     """The settings that give the verdict, the one that says most first."""
     verdict: Verdict = "not evaluated"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cclab import pages, shown, whole
+from cclab import _core, pages, shown, whole
 from cclab.drawing.style import svg
 from cclab.evaluation import figure, told
 from cclab.evaluation.evidence import FAULTS
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PAGE = "index.html"
 MARKDOWN = "card.md"
 JUNIT = "junit.xml"
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def with_changes(card: Card, changes: list[Change]) -> Card:
@@ -57,6 +60,7 @@ def _page(card: Card, pictures: dict[str, bytes]) -> str:
         card=card,
         says=card.suite.says,
         told=told,
+        version=_core.VERSION,
         runs=os.path.relpath(card.runs, card.folder),
         figures={
             line.criterion.id: pages.figure(
@@ -76,24 +80,30 @@ def markdown(card: Card) -> str:
     rows = [
         f"# {card.subject.name}: {says.title}",
         "",
-        f"Suite {card.suite.name}, version {says.version}{form}; backend {card.backend}; beside "
-        f"{', '.join(card.standards)}; {card.seeds_in_words}; intervals of 95%.",
+        f"By {says.source}. Suite {card.suite.name}, version {says.version}{form} (SHA-256 "
+        f"{card.suite.sha256}); cclab {_core.VERSION}, backend {card.backend}; beside "
+        f"{card.standards_in_words}; {card.seeds_in_words}; intervals of 95%.",
         "",
         f"{counted}.",
         "",
-        "| line | | criterion | verdict | evidence | asked |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| line | clause | | criterion | scenario | verdict | evidence | asked |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for line in card.lines:
         c = line.criterion
         asked = told.margin_in_words(c)
-        cells = [c.id, c.obligation, c.text, f"**{line.verdict}**", told.why(line), asked]
-        rows.append(_row(cells))
+        verdict = f"**{line.verdict}**"
+        evidence = [told.why(line), *(f"not run: {each}" for each in line.left_out)]
+        facts = [c.id, c.clause, c.obligation, c.text, c.scenario]
+        rows.append(_row([*facts, verdict, "; ".join(evidence), asked]))
     passed = [(line.criterion.id, line.let_pass) for line in card.lines if line.let_pass]
     if passed:
         rows += ["", "Warnings of the runs that the suite lets pass:", "", "| line | warnings |"]
         rows += ["| --- | --- |"]
         rows += [_row([identity, ", ".join(codes)]) for identity, codes in passed]
+    if card.subject.sha256 is not None:
+        given = shown.line(card.subject.given)
+        rows[2:2] = [f"The variant is {given}, SHA-256 {card.subject.sha256}.", ""]
     if says.absent:
         rows += ["", "Not evaluated:", "", "| clause | | criterion | why |"]
         rows += ["| --- | --- | --- | --- |"]
@@ -120,7 +130,7 @@ def junit(card: Card) -> bytes:
     worse = {change.id: change.why for change in card.changes or () if change.worse}
     root = ElementTree.Element(
         "testsuite",
-        name=f"{card.suite.name} {card.subject.name}",
+        name=_xml(f"{card.suite.name} {card.subject.name}"),
         tests=str(len(card.lines)),
         failures=str(len(card.faults) if changes is None else len(worse)),
         skipped=str(
@@ -129,12 +139,12 @@ def junit(card: Card) -> bytes:
     )
     for line in card.lines:
         case = ElementTree.SubElement(
-            root, "testcase", classname=card.suite.name, name=shown.line(line.criterion.id)
+            root, "testcase", classname=_xml(card.suite.name), name=line.criterion.id
         )
-        because = shown.line(told.why(line))
+        because = _xml(told.why(line))
         if line.criterion.id in worse:
             failed = ElementTree.SubElement(case, "failure", message="worse than before")
-            failed.text = shown.line(worse[line.criterion.id])
+            failed.text = _xml(worse[line.criterion.id])
         elif line.verdict in FAULTS and changes is None:
             ElementTree.SubElement(case, "failure", message=line.verdict).text = because
         elif _is_skipped(line):
@@ -144,6 +154,11 @@ def junit(card: Card) -> bytes:
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def _xml(text: str) -> str:
+    """The text in one line, without what XML 1.0 has no spelling for."""
+    return _NO_XML.sub("\ufffd", shown.line(text))
 
 
 def _is_skipped(line: Line) -> bool:
