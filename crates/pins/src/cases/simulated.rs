@@ -596,7 +596,7 @@ const OTHERS: &[(&str, &str)] = &[
         from = "a"
         to = "b"
         load = 0.1
-        sizes = { kind = "exponential", mean = "20kB" }
+        transfer = "20kB"
         [[probe]]
         from = "a"
         to = "c"
