@@ -85,6 +85,36 @@ def test_a_bound_is_kept_broken_or_open() -> None:
     assert _line(STANDARD, margin=None, above=9.0).verdict == "meets"
 
 
+def test_a_yes_in_five_of_five_runs_is_not_certain() -> None:
+    """At 97.5% a no in up to 52% of other runs is possible then (Clopper and Pearson), in 46% after
+    six of six."""
+    asked: dict[str, Any] = {"margin": None, "above": 1.0, "better": "higher"}
+    five = _line([1.0] * 5, **asked)
+    assert five.verdict == "undecided"
+    assert five.more_seeds == 1
+    assert _line([1.0] * 6, **asked).verdict == "meets"
+    assert _line([0.0] * 3, **asked).verdict == "undecided"
+    assert _line([0.0] * 6, **asked).verdict == "fails"
+
+
+def test_equal_values_beside_standards_are_tested_by_their_number() -> None:
+    def verdict(ours: float, seeds: int, standards: int = 1) -> str:
+        return _line([ours] * seeds, *([[0.0] * seeds] * standards), slack=0.5).verdict
+
+    assert [verdict(0.0, seeds) for seeds in (5, 6)] == ["undecided", "no worse than standard"]
+    assert [verdict(1.0, seeds) for seeds in (4, 6)] == ["undecided", "worse than standard"]
+    # The level is shared by the standards.
+    assert [verdict(0.0, seeds, 2) for seeds in (6, 7)] == ["undecided", "no worse than standard"]
+
+
+def test_the_runs_of_a_standard_are_no_worse_than_themselves() -> None:
+    criterion = _criterion(margin=0.0)
+    itself = _sample("cubic", [10.0, 12.0])
+    assert judge.compared(criterion, itself, itself).standing == "no worse"
+    # Two variants may give equal values by chance.
+    assert judge.compared(criterion, itself, _sample("new", [10.0, 12.0])).standing == "undecided"
+
+
 def test_among_many_bounds_chance_breaks_one_in_twenty_at_most() -> None:
     """Values whose mean is the bound: one in forty intervals lies beyond it by chance."""
     dice = random.Random(9743)

@@ -161,7 +161,8 @@ def compared(
 
     The margin is a part of the standard's value in each run, or `slack` if that is more than the
     part of its mean. A value that one side lacks in some run decides nothing. Since no worse than
-    one standard is enough, the level of the test is shared by all.
+    one standard is enough, the level of the test is shared by all. Runs beside themselves, of a
+    standard under test, need no test.
     """
     undecided: Standing | None = None if criterion.margin is None else "undecided"
     if not (subject.whole and standard.whole) or subject.seeds != standard.seeds:
@@ -177,7 +178,7 @@ def compared(
     excess = Beyond.of(worse - margin)
     if subject.doubts or standard.doubts:
         return Beside(standard, difference, excess, undecided)
-    if np.array_equal(ours, theirs) and len(ours) > 1:
+    if subject.runs == standard.runs and len(ours) > 1:
         return Beside(standard, difference, excess, "no worse")
     finding = excess.finding(WITHIN / standards)
     return Beside(standard, difference, excess, _STANDING[finding])
