@@ -6,6 +6,7 @@ import json
 import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -394,3 +395,114 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                 for key, _, value in (word.partition("=") for word in each.scenario.set):
                     # A discipline that a scenario sets is not replaced by a sweep below it.
                     assert "kind =" not in value or f"{key}.kind" not in swept, each.scenario.name
+
+
+PHASES = """
+title    = "A flow whose phases are asked for"
+duration = "4s"
+trace    = { interval = "20ms", events = ["state"] }
+
+[network.bottleneck]
+rate     = "10Mbit"
+queue    = { limit = "2bdp" }
+
+[[flow]]
+name  = "x"
+rtt   = "40ms"
+start = { at = "0s", spread = "100ms" }
+
+[sweep]
+"flow.x.cc" = ["bbr3"]
+"""
+
+WAITING = """
+[[network.bottleneck.schedule]]
+when = { flow = "x", column = "phase", is = "probe_bw_down", nth = 1 }
+loss = "1%"
+"""
+
+ASKING = """
+title     = "What a variant tells"
+source    = "this test"
+version   = 1
+standards = ["bbr3"]
+despite   = ["too-few-loss-cycles", "no-congestion-signal", "too-few-round-trips"]
+
+[[scenario]]
+name    = "phases"
+title   = "Phases"
+study   = "phases.toml"
+subject = ["flow.x.cc"]
+repeat  = 2
+
+[[scenario]]
+name    = "waiting"
+title   = "A change that waits"
+study   = "waiting.toml"
+subject = ["flow.x.cc"]
+repeat  = 2
+
+[[criterion]]
+id         = "startup"
+clause     = "1"
+obligation = "own"
+text       = "is once in Startup, and in no phase of version 1"
+scenario   = "phases"
+measure    = "the phase's place"
+value      = '''states("SELECT nth FROM phases WHERE phase IN ('startup', 'probe_bw')")'''
+flow       = "x"
+better     = "lower"
+below      = 1.0
+
+[[criterion]]
+id         = "waiting"
+clause     = "2"
+obligation = "own"
+text       = "carries something though the loss begins"
+scenario   = "waiting"
+measure    = "goodput"
+value      = "goodput_bps"
+flow       = "x"
+unit       = "bit/s"
+better     = "higher"
+above      = 1.0
+"""
+
+
+def test_a_line_that_its_runs_no_longer_tell_is_told_since_an_earlier_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "asking"
+    suite.mkdir()
+    (suite / "phases.toml").write_text(PHASES)
+    (suite / "waiting.toml").write_text(PHASES.replace("\n[[flow]]", f"{WAITING}\n[[flow]]"))
+    (suite / "suite.toml").write_text(ASKING)
+    words = ["--suite", str(suite), "--out"]
+    earlier = tmp_path / "bbr3"
+    invoke(["evaluate", "bbr3", *words, str(earlier)])
+    then = json.loads((earlier / "card.json").read_text())
+    assert "not evaluated" not in {line["verdict"] for line in then["lines"]}
+    capsys.readouterr()
+
+    def since(variant: str) -> dict[str, dict[str, Any]]:
+        out = tmp_path / variant
+        said = ["evaluate", variant, *words, str(out), "--since", str(earlier)]
+        assert invoke(said) == EXPECTATION_FAILED
+        assert "no longer evaluated: startup: " in capsys.readouterr().out
+        (failed,) = ElementTree.parse(out / "junit.xml").getroot().findall(".//failure")
+        assert failed.attrib["message"] == "no longer evaluated"
+        assert "<tr><td>startup</td>" in (out / "index.html").read_text().replace("\n", "")
+        now = json.loads((out / "card.json").read_text())
+        schema = json.loads((ROOT / "docs" / "scorecard.schema.json").read_text())
+        jsonschema.validate(now, schema)
+        return {change["id"]: change for change in now["since"]}
+
+    # Its runs give an error; and a state that is told no more is lost, too.
+    for variant, why in (("bbr", "asks for one value"), ("reno", "tells no")):
+        changes = since(variant)
+        assert changes["startup"]["lost"], changes
+        assert not changes["startup"]["worse"]
+        assert why in changes["startup"]["why"]
+        # What cannot be run is no error.
+        assert changes["waiting"]["now"] == "not evaluated"
+        assert not changes["waiting"]["lost"]

@@ -175,5 +175,9 @@ def _print(card: Card) -> None:
     worse = [change for change in card.changes if change.worse]
     for change in worse:
         tell(f"worse than before: {change.id}: {change.why}")
+    lost = [change for change in card.changes if change.lost]
+    for change in lost:
+        tell(f"no longer evaluated: {change.id}: {change.why}")
     lines, became = count(len(card.changes), "line"), len(worse) or "none"
-    tell(f"since the earlier card: of {lines} in both, {became} became worse")
+    gone = f", {len(lost)} could not be evaluated again" if lost else ""
+    tell(f"since the earlier card: of {lines} in both, {became} became worse{gone}")

@@ -218,14 +218,14 @@ def _check(planned: Sequence[Planned]) -> None:
 def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:
     why = f"backend {planned.plan.backend} does not do it: {planned.refusals[0]}"
     criteria = suite.criteria(planned.scenario.name)
-    return [Line(criterion, [], unavailable=why) for criterion in criteria]
+    return [Line(criterion, [], unavailable=why, done=False) for criterion in criteria]
 
 
 def _left_out(suite: Loaded, planned: Sequence[Planned]) -> list[Line]:
     there = {each.scenario.name for each in planned}
     why = "the short form leaves it out"
     return [
-        Line(criterion, [], unavailable=why)
+        Line(criterion, [], unavailable=why, done=False)
         for criterion in suite.says.criterion
         if criterion.scenario not in there
     ]

@@ -43,6 +43,8 @@ VERDICTS: tuple[Verdict, ...] = (
 
 FAULTS: tuple[Verdict, ...] = ("fails", "worse than standard")
 
+NOT_EVALUATED: Verdict = "not evaluated"
+
 WITHIN = 0.025
 """Of the one-sided tests that something is within its limit, and outside of a 95% interval."""
 
@@ -269,9 +271,11 @@ class Line:
     """How many more seeds would about decide an undecided line; None where none would."""
     unavailable: str = ""
     """Why nothing was run or measured; empty if it was."""
+    done: bool = True
+    """Whether its runs are there, whatever they tell."""
     deciding: list[Setting] = field(default_factory=list)
     """The settings that give the verdict, the one that says most first."""
-    verdict: Verdict = "not evaluated"
+    verdict: Verdict = NOT_EVALUATED
 
     @property
     def let_pass(self) -> list[str]:
