@@ -506,3 +506,26 @@ def test_a_line_that_its_runs_no_longer_tell_is_told_since_an_earlier_card(
         # What cannot be run is no error.
         assert changes["waiting"]["now"] == "not evaluated"
         assert not changes["waiting"]["lost"]
+
+
+def test_a_scenario_that_a_variant_cannot_do_is_on_a_card_though_it_is_the_only_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copa sets its window itself, and has none that it could remember."""
+    words = ["evaluate", "copa", "--suite", "c4", "--quick", "--only", "satellite-resume"]
+    assert invoke([*words, "--out", str(tmp_path), "--json"]) == DONE
+    card = json.loads(capsys.readouterr().out)
+    assert [line["id"] for line in card["lines"]] == ["satellite-resume", "satellite-resume-rtt"]
+    for line in card["lines"]:
+        assert line["verdict"] == "not evaluated"
+        assert "what copa remembers, which sets its window itself" in line["why"]
+    assert (tmp_path / "only" / "satellite-resume" / "card.json").is_file()
+
+
+def test_a_kernel_that_is_to_be_built_first_is_asked_for(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cclab.sweep.absent_kernels", lambda plan: ["kernel 6.12 is not built"])
+    with pytest.raises(InputError, match=r"can do no scenario of the suite: kernel 6\.12 is not"):
+        evaluation.evaluate("cubic", suite=suite, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
