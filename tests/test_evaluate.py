@@ -482,7 +482,12 @@ def test_a_line_that_its_runs_no_longer_tell_is_told_since_an_earlier_card(
     invoke(["evaluate", "bbr3", *words, str(earlier)])
     then = json.loads((earlier / "card.json").read_text())
     assert "not evaluated" not in {line["verdict"] for line in then["lines"]}
-    capsys.readouterr()
+    said = capsys.readouterr().err
+    assert "2 scenarios, 4 runs: " in said
+    assert " on idle processors, up to " in said
+    # The rest by what the first took.
+    assert " left in all" not in said.partition("2 of 2: ")[0]
+    assert " left in all" in said.partition("2 of 2: ")[2]
 
     def since(variant: str) -> dict[str, dict[str, Any]]:
         out = tmp_path / variant
