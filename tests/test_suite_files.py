@@ -18,12 +18,12 @@ DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 VERSIONS = {
     "aqm": (3, "9dfa74df0e28ef40a81f580c547d7e6213f73fce2a349e3cf310db3165a69272"),
-    "bbr": (3, "681ba4333d6473bc2e5513bad90abb2a7fe57bf5ce432e00dec7b747b1041c53"),
+    "bbr": (4, "831ad6834b79eefe090ecc0e61b2693f48f3b94cf4adb39babc0f58f57e7e755"),
     "c4": (3, "343a5f392d4a81d4508c353adfa065a473c96091439a84dc3d9ce7b758245c72"),
-    "l4s": (2, "29e02f592ed35d70dade9e908df6100eb3275185dfb60ec5c72bef99fdd3eb29"),
-    "nsperf": (3, "dfd463c5fc9a3d5beacafe58e41d51df371512da5ae4ca8465b53212ee1b6ed5"),
+    "l4s": (2, "00d96f054c731ed93e2c9d1a7adaa59cbb46e3d11b71b9f8fcde01121a55d5fa"),
+    "nsperf": (4, "597c8f67dc7342e5d41da99284e96fe3933100876a1da75f0abac24b75cd5c9b"),
     "prudentia": (2, "4f259c10b0e34d48666e317ed9ddf2aa67f96360888d135edf6963f4171cdd3e"),
-    "rfc9743": (4, "5df94daf821f48cc6120e57fa2729f97b9518ba5424710fe182d59b9a691d210"),
+    "rfc9743": (4, "3ceea2c5a97670dab7d1e29710987a8ae15f06061ff7c411dd1a6aa91bd7bc20"),
     "tcpeval": (3, "86f290755545ceed08d604831c7fd18bc9fb38809d9a363525749e8023de1d66"),
     "transperf": (2, "3f70cf1727415b5663f4f25460fd18e7396c7f396cd9c095bf8af78e6393a319"),
 }
@@ -209,6 +209,17 @@ def test_cards_of_suites_that_differ_cannot_be_compared(tmp_path: Path) -> None:
     written(folder, SUITE.replace("0.3", "0.4"))
     with pytest.raises(InputError, match="`suite_sha256` is"):
         evaluation.evaluate("reno", suite=folder, out=tmp_path / "out", since=tmp_path / "before")
+
+
+def test_a_fault_of_a_line_that_the_earlier_card_lacks_is_told(tmp_path: Path) -> None:
+    bound = SUITE[SUITE.index("[[criterion]]") :].replace("margin     = 0.3", "above      = 1e9")
+    folder = written(tmp_path / "own", SUITE + bound.replace('"goodput"', '"rate"', 1))
+    evaluation.evaluate("reno", suite=folder, only="goodput", out=tmp_path / "out")
+    before = tmp_path / "out" / "only" / "goodput"
+    card = evaluation.evaluate("reno", suite=folder, since=before, out=tmp_path / "out")
+    assert not card.met
+    [rate] = [change for change in card.changes or [] if change.id == "rate"]
+    assert (rate.before, rate.now, rate.worse) == ("not on the card", "fails", True)
 
 
 def test_junit_is_xml_whatever_a_folder_is_called(tmp_path: Path) -> None:

@@ -220,24 +220,28 @@ def _check_name(name: str, what_for: str) -> None:
 
 
 def _check(planned: Sequence[Planned]) -> None:
-    """Raises `InputError` if the backend can do none of it, with the first reason."""
-    if all(each.refusals for each in planned):
-        first = planned[0]
+    """Raises `InputError` if nothing can be run until a kernel is built.
+
+    What backend and variant cannot do for good is no wrong input: the card says so of each line.
+    """
+    absent = [each for each in planned if each.refusals and not each.plan.unsupported]
+    if absent and all(each.refusals for each in planned):
         raise InputError(
-            f"backend {first.plan.backend} can do no scenario of the suite: {first.refusals[0]}"
+            f"backend {absent[0].plan.backend} can do no scenario of the suite: "
+            f"{absent[0].refusals[0]}"
         )
 
 
 def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:
     why = f"it cannot run on backend {planned.plan.backend}: {planned.refusals[0]}"
     criteria = suite.criteria(planned.scenario.name)
-    return [Line(criterion, [], unavailable=why) for criterion in criteria]
+    return [Line(criterion, [], unavailable=why, done=False) for criterion in criteria]
 
 
 def _left_out(suite: Loaded, planned: Sequence[Planned]) -> list[Line]:
     there = {each.scenario.name for each in planned}
     return [
-        Line(criterion, [], unavailable=runs.SHORT)
+        Line(criterion, [], unavailable=runs.SHORT, done=False)
         for criterion in suite.says.criterion
         if criterion.scenario not in there
     ]

@@ -73,9 +73,10 @@ class Card:
 
     @property
     def met(self) -> bool:
-        """Whether nothing speaks against it: with an earlier card, whether nothing became worse."""
+        """Whether nothing speaks against it: with an earlier card, whether nothing became worse,
+        or was lost."""
         if self.changes is not None:
-            return not any(change.worse for change in self.changes)
+            return not any(change.speaks_against for change in self.changes)
         return not self.faults
 
     def line(self, identity: str) -> Line:

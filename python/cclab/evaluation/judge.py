@@ -64,7 +64,7 @@ def lines(
     for criterion in criteria:
         without = [each for each in left_out if meant(each.params, criterion.at)]
         if _only_beside_itself(criterion, subject, standards):
-            judged.append(Line(criterion, [], unavailable=_ITSELF))
+            judged.append(Line(criterion, [], unavailable=_ITSELF, done=False))
             continue
         settings = []
         try:
@@ -79,7 +79,7 @@ def lines(
             continue
         if not settings:
             why = "; ".join(each.why for each in without) or SHORT
-            judged.append(Line(criterion, [], unavailable=why))
+            judged.append(Line(criterion, [], unavailable=why, done=False))
             continue
         told = tuple(f"{', '.join(in_words(each.params))}: {each.why}" for each in without)
         judged.append(replace(line(criterion, settings), left_out=told))
@@ -165,7 +165,8 @@ def compared(
 
     The margin is a part of the standard's value in each run, or `slack` if that is more than the
     part of its mean. A value that one side lacks in some run decides nothing. Since no worse than
-    one standard is enough, the level of the test is shared by all.
+    one standard is enough, the level of the test is shared by all. Runs beside themselves, of a
+    standard under test, need no test.
     """
     undecided: Standing | None = None if criterion.margin is None else "undecided"
     if not (subject.whole and standard.whole) or subject.seeds != standard.seeds:
@@ -181,7 +182,7 @@ def compared(
     excess = Beyond.of(worse - margin)
     if subject.doubts or standard.doubts:
         return Beside(standard, difference, excess, undecided)
-    if np.array_equal(ours, theirs) and len(ours) > 1:
+    if subject.runs == standard.runs and len(ours) > 1:
         return Beside(standard, difference, excess, "no worse")
     finding = excess.finding(WITHIN / standards)
     return Beside(standard, difference, excess, _STANDING[finding])

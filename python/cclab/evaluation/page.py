@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cclab import _core, pages, shown, whole
 from cclab.drawing.style import svg
 from cclab.evaluation import figure, told
-from cclab.evaluation.evidence import FAULTS
+from cclab.evaluation.evidence import FAULTS, NOT_EVALUATED
 from cclab.evaluation.since import CARD
 
 if TYPE_CHECKING:
@@ -125,16 +125,16 @@ def _row(cells: list[str]) -> str:
 def junit(card: Card) -> bytes:
     """A test case for each line: those that fail or are worse than standard have failed, those
     that are undecided or not evaluated are skipped. Since an earlier card, those have failed that
-    became worse, and no others."""
-    changes = None if card.changes is None else {change.id: change for change in card.changes}
-    worse = {change.id: change.why for change in card.changes or () if change.worse}
+    became worse or were lost, and no others."""
+    alone = card.changes is None
+    against = {change.id: change for change in card.changes or () if change.speaks_against}
     root = ElementTree.Element(
         "testsuite",
         name=_xml(f"{card.suite.name} {card.subject.name}"),
         tests=str(len(card.lines)),
-        failures=str(len(card.faults) if changes is None else len(worse)),
+        failures=str(len(card.faults) if alone else len(against)),
         skipped=str(
-            sum(_is_skipped(line) and line.criterion.id not in worse for line in card.lines)
+            sum(_is_skipped(line) and line.criterion.id not in against for line in card.lines)
         ),
     )
     for line in card.lines:
@@ -142,10 +142,12 @@ def junit(card: Card) -> bytes:
             root, "testcase", classname=_xml(card.suite.name), name=line.criterion.id
         )
         because = _xml(told.why(line))
-        if line.criterion.id in worse:
-            failed = ElementTree.SubElement(case, "failure", message="worse than before")
-            failed.text = _xml(worse[line.criterion.id])
-        elif line.verdict in FAULTS and changes is None:
+        change = against.get(line.criterion.id)
+        if change is not None:
+            message = "worse than before" if change.worse else "no longer evaluated"
+            failed = ElementTree.SubElement(case, "failure", message=message)
+            failed.text = _xml(change.why)
+        elif line.verdict in FAULTS and alone:
             ElementTree.SubElement(case, "failure", message=line.verdict).text = because
         elif _is_skipped(line):
             ElementTree.SubElement(case, "skipped", message=f"{line.verdict}: {because}")
@@ -162,4 +164,4 @@ def _xml(text: str) -> str:
 
 
 def _is_skipped(line: Line) -> bool:
-    return line.verdict in ("undecided", "not evaluated")
+    return line.verdict in ("undecided", NOT_EVALUATED)
