@@ -66,8 +66,11 @@ def test_only_gaps_that_double_one_after_the_other_count(
     assert gaps(*lengths, until=until) == times
 
 
-def test_a_single_departure_has_no_gap() -> None:
-    assert math.isnan(gaps(until=3.0))
+def test_who_sends_no_more_has_doubled_as_often_as_fits() -> None:
+    # 10 ms between samples: 20, 40, 80, 160, 320 and 640 ms are less than the 2 s of silence.
+    assert gaps(until=3.0) == 6
+    # Behind a gap of 200 ms: 400, 800 and 1,600 ms.
+    assert gaps(0.2, until=4.1) == 3
 
 
 def test_a_timer_that_backs_off_doubles_and_a_steady_source_does_not(tmp_path: Path) -> None:

@@ -218,3 +218,48 @@ def _lost(pairs: Results, run: str, flow: str) -> float:
     samples = pairs.store.trace(run).table("flow_samples")
     last = samples.filter(samples["flow"] == flow).sort("time_s").tail(1)
     return float(last["retransmits"].item() / last["segments_sent"].item())
+
+
+WAITING = """\
+title     = "A change that waits for one of two kinds"
+duration  = "4s"
+baselines = ["solo"]
+
+[network.bottleneck]
+rate     = "10Mbit"
+queue    = { limit = "2bdp" }
+schedule = [{ when = { flow = "x", column = "phase", is = "drain" }, rate = "8Mbit" }]
+
+[[flow]]
+name = "x"
+cc   = "bbr3"
+rtt  = "40ms"
+
+[[flow]]
+name = "y"
+cc   = "cubic"
+rtt  = "40ms"
+"""
+
+
+@pytest.mark.parametrize("cc", ["cubic", "reno"])
+def test_a_state_that_its_stand_in_would_not_tell_is_refused_before_any_run(
+    tmp_path: Path, cli: Cli, cc: str
+) -> None:
+    study = tmp_path / "waiting.toml"
+    for asked, line in (
+        ('["solo", "self"]', 8),
+        ('[]\nexpect = { fair = "flow.y.friendliness > 0" }', 9),
+    ):
+        study.write_text(WAITING.replace('["solo"]', asked).replace("cubic", cc))
+        done = cli("run", "waiting.toml", "--out", "out")
+        assert done.returncode == 2
+        assert f"waiting.toml:{line}:" in done.stderr
+        assert "in the run that y is compared with among its own kind" in done.stderr
+        assert 'leave "self" out of `baselines`' in done.stderr
+        assert not (tmp_path / "out").exists()
+    # Alone, x has its change, and y has none; and flows of one kind tell the same.
+    study.write_text(WAITING.replace("cubic", cc))
+    assert cli("run", "waiting.toml", "--out", "solo").returncode == 0
+    study.write_text(WAITING.replace('["solo"]', '"self"').replace("cubic", "bbr3"))
+    assert cli("run", "waiting.toml", "--out", "self").returncode == 0

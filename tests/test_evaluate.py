@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
-from msgspec import structs
 
 import cclab
 from cclab import evaluation
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError, StudyError
-from cclab.evaluation import judge
-from cclab.evaluation.evidence import Line, Sample, Subject
-from cclab.evaluation.schema import Criterion
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from cclab.evaluation.evidence import Subject
 
 ROOT = Path(__file__).parents[1]
 DEAF = ROOT / "tests" / "variants" / "deaf.c"
@@ -394,7 +386,7 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                 repeat=None,
                 seed=None,
             )
-            evaluation.runs.check(loaded, planned)
+            evaluation.runs.check(loaded, planned, quick=quick)
             for each in planned:
                 assert each.refusals == []
                 swept = each.plan.points[0].params
@@ -405,191 +397,140 @@ def test_every_suite_that_comes_along_can_be_planned() -> None:
                     assert "kind =" not in value or f"{key}.kind" not in swept, each.scenario.name
 
 
-CRITERION = Criterion(
-    id="c",
-    clause="1",
-    obligation="MUST",
-    text="is good",
-    scenario="s",
-    measure="value",
-    value="x",
-    better="lower",
-    margin=0.1,
-)
+PHASES = """
+title    = "A flow whose phases are asked for"
+duration = "4s"
+trace    = { interval = "20ms", events = ["state"] }
+
+[network.bottleneck]
+rate     = "10Mbit"
+queue    = { limit = "2bdp" }
+
+[[flow]]
+name  = "x"
+rtt   = "40ms"
+start = { at = "0s", spread = "100ms" }
+
+[sweep]
+"flow.x.cc" = ["bbr3"]
+"""
+
+WAITING = """
+[[network.bottleneck.schedule]]
+when = { flow = "x", column = "phase", is = "probe_bw_down", nth = 1 }
+loss = "1%"
+"""
+
+ASKING = """
+title     = "What a variant tells"
+source    = "this test"
+version   = 1
+standards = ["bbr3"]
+despite   = ["too-few-loss-cycles", "no-congestion-signal", "too-few-round-trips"]
+
+[[scenario]]
+name    = "phases"
+title   = "Phases"
+study   = "phases.toml"
+subject = ["flow.x.cc"]
+repeat  = 2
+
+[[scenario]]
+name    = "waiting"
+title   = "A change that waits"
+study   = "waiting.toml"
+subject = ["flow.x.cc"]
+repeat  = 2
+
+[[criterion]]
+id         = "startup"
+clause     = "1"
+obligation = "own"
+text       = "is once in Startup, and in no phase of version 1"
+scenario   = "phases"
+measure    = "the phase's place"
+value      = '''states("SELECT nth FROM phases WHERE phase IN ('startup', 'probe_bw')")'''
+flow       = "x"
+better     = "lower"
+below      = 1.0
+
+[[criterion]]
+id         = "waiting"
+clause     = "2"
+obligation = "own"
+text       = "carries something though the loss begins"
+scenario   = "waiting"
+measure    = "goodput"
+value      = "goodput_bps"
+flow       = "x"
+unit       = "bit/s"
+better     = "higher"
+above      = 1.0
+"""
 
 
-def _sample(variant: str, values: Sequence[float | None]) -> Sample:
-    seeds = list(range(len(values)))
-    return Sample(variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds])
+def test_a_line_that_its_runs_no_longer_tell_is_told_since_an_earlier_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "asking"
+    suite.mkdir()
+    (suite / "phases.toml").write_text(PHASES)
+    (suite / "waiting.toml").write_text(PHASES.replace("\n[[flow]]", f"{WAITING}\n[[flow]]"))
+    (suite / "suite.toml").write_text(ASKING)
+    words = ["--suite", str(suite), "--out"]
+    earlier = tmp_path / "bbr3"
+    invoke(["evaluate", "bbr3", *words, str(earlier)])
+    then = json.loads((earlier / "card.json").read_text())
+    assert "not evaluated" not in {line["verdict"] for line in then["lines"]}
+    said = capsys.readouterr().err
+    assert "2 scenarios, 4 runs: " in said
+    assert " on idle processors, up to " in said
+    # The rest by what the first took.
+    assert " left in all" not in said.partition("2 of 2: ")[0]
+    assert " left in all" in said.partition("2 of 2: ")[2]
+
+    def since(variant: str) -> dict[str, dict[str, Any]]:
+        out = tmp_path / variant
+        said = ["evaluate", variant, *words, str(out), "--since", str(earlier)]
+        assert invoke(said) == EXPECTATION_FAILED
+        assert "no longer evaluated: startup: " in capsys.readouterr().out
+        (failed,) = ElementTree.parse(out / "junit.xml").getroot().findall(".//failure")
+        assert failed.attrib["message"] == "no longer evaluated"
+        assert "<tr><td>startup</td>" in (out / "index.html").read_text().replace("\n", "")
+        now = json.loads((out / "card.json").read_text())
+        schema = json.loads((ROOT / "docs" / "scorecard.schema.json").read_text())
+        jsonschema.validate(now, schema)
+        return {change["id"]: change for change in now["since"]}
+
+    # Its runs give an error; and a state that is told no more is lost, too.
+    for variant, why in (("bbr", "asks for one value"), ("reno", "tells no")):
+        changes = since(variant)
+        assert changes["startup"]["lost"], changes
+        assert not changes["startup"]["worse"]
+        assert why in changes["startup"]["why"]
+        # What cannot be run is no error.
+        assert changes["waiting"]["now"] == "not evaluated"
+        assert not changes["waiting"]["lost"]
 
 
-def _line(values: Sequence[float | None], *standards: Sequence[float | None], **more: Any) -> Line:
-    criterion = _criterion(**more)
-    subject = _sample("new", values)
-    besides = [
-        judge.compared(criterion, subject, _sample(f"std{n}", s), standards=len(standards))
-        for n, s in enumerate(standards)
-    ]
-    setting = judge.at_setting(criterion, {}, subject, besides)
-    return judge.corrected([judge.line(criterion, [setting])])[0]
+def test_a_scenario_that_a_variant_cannot_do_is_on_a_card_though_it_is_the_only_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copa sets its window itself, and has none that it could remember."""
+    words = ["evaluate", "copa", "--suite", "c4", "--quick", "--only", "satellite-resume"]
+    assert invoke([*words, "--out", str(tmp_path), "--json"]) == DONE
+    card = json.loads(capsys.readouterr().out)
+    assert [line["id"] for line in card["lines"]] == ["satellite-resume", "satellite-resume-rtt"]
+    for line in card["lines"]:
+        assert line["verdict"] == "not evaluated"
+        assert "what copa remembers, which sets its window itself" in line["why"]
+    assert (tmp_path / "only" / "satellite-resume" / "card.json").is_file()
 
 
-def _criterion(**more: Any) -> Criterion:
-    return structs.replace(CRITERION, **more)
-
-
-STANDARD = [10.0, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10.4, 9.6, 10.0]
-
-
-def test_the_whole_interval_decides() -> None:
-    assert _line([v * 1.02 for v in STANDARD], STANDARD).verdict == "no worse than standard"
-    assert _line([v * 1.30 for v in STANDARD], STANDARD).verdict == "worse than standard"
-    noisy = [v + (4 if n % 2 else -2) for n, v in enumerate(STANDARD)]
-    line = _line(noisy, STANDARD)
-    assert line.verdict == "undecided"
-    assert line.more_seeds is None or line.more_seeds > 0
-
-
-def test_more_is_better_where_it_is() -> None:
-    less = [v * 0.7 for v in STANDARD]
-    assert _line(less, STANDARD, better="higher").verdict == "worse than standard"
-    assert _line(less, STANDARD).verdict == "no worse than standard"
-
-
-def test_no_worse_than_one_standard_is_no_worse() -> None:
-    bad = [v * 1.5 for v in STANDARD]
-    assert _line(bad, STANDARD, bad).verdict == "no worse than standard"
-    assert _line(bad, STANDARD, STANDARD).verdict == "worse than standard"
-
-
-def test_slack_holds_where_it_is_more_than_the_share() -> None:
-    zero = [0.0] * 10
-    assert _line([0.004] * 10, zero, slack=0.005).verdict == "no worse than standard"
-    assert _line([0.006] * 10, zero, slack=0.005).verdict == "worse than standard"
-
-
-def test_a_bound_is_kept_broken_or_open() -> None:
-    assert _line(STANDARD, margin=None, below=12.0).verdict == "meets"
-    assert _line(STANDARD, margin=None, below=9.0).verdict == "fails"
-    assert _line(STANDARD, margin=None, below=10.0).verdict == "undecided"
-    assert _line(STANDARD, margin=None, above=9.0).verdict == "meets"
-
-
-def test_among_many_bounds_chance_breaks_one_in_twenty_at_most() -> None:
-    """Values whose mean is the bound: one in forty intervals lies beyond it by chance."""
-    dice = random.Random(9743)
-    criterion = _criterion(margin=None, below=10.0)
-    broken = failed = lines = 0
-    for _ in range(20):
-        judged = []
-        for _ in range(40):
-            samples = [_sample("x", [dice.gauss(10, 1) for _ in range(10)]) for _ in range(3)]
-            settings = [judge.at_setting(criterion, {}, sample, []) for sample in samples]
-            broken += sum(setting.kept == "fails" for setting in settings)
-            judged.append(judge.line(criterion, settings))
-        card = judge.corrected(judged)
-        lines += len(card)
-        failed += sum(line.verdict == "fails" for line in card)
-        assert {line.verdict for line in card} <= {"fails", "undecided", "meets"}
-    assert broken > lines / 20
-    assert failed <= lines / 100
-
-
-def test_a_run_without_a_value_and_a_warning_decide_nothing() -> None:
-    missing = [None, *STANDARD[1:]]
-    assert _line(missing, STANDARD).verdict == "undecided"
-    assert _line(missing, margin=None, below=12.0).verdict == "undecided"
-    line = _line([v * 1.5 for v in STANDARD], STANDARD)
-    setting = line.settings[0]
-    doubted = replace(setting.subject, doubts=("limited-by-rwnd",))
-    beside = judge.compared(line.criterion, doubted, setting.besides[0].standard)
-    again = judge.corrected(
-        [judge.line(line.criterion, [judge.at_setting(line.criterion, {}, doubted, [beside])])]
-    )[0]
-    assert again.verdict == "undecided"
-    assert again.q is None
-
-
-def test_a_warning_of_one_standard_leaves_what_is_said_beside_another() -> None:
-    ours = _sample("new", STANDARD)
-    doubted = replace(_sample("std0", STANDARD), doubts=("too-few-loss-cycles",))
-    worse = _sample("std1", [v * 0.5 for v in STANDARD])
-
-    def verdict(criterion: Criterion, *standards: Sample) -> str:
-        besides = [judge.compared(criterion, ours, standard) for standard in standards]
-        setting = judge.at_setting(criterion, {}, ours, besides)
-        return judge.corrected([judge.line(criterion, [setting])])[0].verdict
-
-    assert verdict(_criterion(), doubted, _sample("std1", STANDARD)) == "no worse than standard"
-    # Who may be no worse than the one that is in doubt is not worse than every standard.
-    assert verdict(_criterion(), doubted, worse) == "undecided"
-    # A bound is of the variant alone.
-    assert verdict(_criterion(margin=None, below=20.0), doubted, worse) == "meets"
-
-
-def test_few_seeds_do_not_make_it_no_worse() -> None:
-    """The bootstrap's interval of three seeds is too narrow: one end in eight is on a wrong side.
-
-    On the margin itself, `no worse` is to be said in one of forty cases at most, beside two
-    standards as well.
-    """
-    dice = random.Random(5)
-    for seeds, standards in ((3, 1), (5, 2), (10, 2)):
-        said = 0
-        for _ in range(400):
-            beside = [[dice.gauss(10, 0.5) for _ in range(seeds)] for _ in range(standards)]
-            ours = [dice.gauss(11, 0.5) for _ in range(seeds)]
-            said += _line(ours, *beside).verdict == "no worse than standard"
-        assert said <= 20, (seeds, standards)
-
-
-def test_what_lies_furthest_beyond_the_bound_is_told_first() -> None:
-    criterion = _criterion(margin=None, above=5.0, better="higher")
-    settings = [
-        replace(
-            judge.at_setting(criterion, {}, _sample("x", [v * part for v in STANDARD]), []),
-            label=str(part),
-        )
-        for part in (1.0, 0.6, 0.8)
-    ]
-    line = judge.corrected([judge.line(criterion, settings)])[0]
-    assert line.verdict == "meets"
-    assert [setting.label for setting in line.deciding] == ["0.6", "0.8", "1.0"]
-
-
-def test_the_seeds_that_are_said_to_be_missing_do_decide() -> None:
-    dice = random.Random(23)
-
-    def drawn(n: int, mean: float) -> list[float]:
-        return [dice.gauss(mean, 1.0) for _ in range(n)]
-
-    decided = 0
-    for _ in range(40):
-        line = _line(drawn(10, 10.3), drawn(10, 10.0))
-        if line.more_seeds is not None:
-            n = 10 + line.more_seeds
-            decided += _line(drawn(4 * n, 10.3), drawn(4 * n, 10.0)).verdict != "undecided"
-    assert decided >= 10
-
-
-def test_where_nothing_differs_one_line_in_twenty_at_most_is_called_worse() -> None:
-    """The null, by chance alone: cards of forty lines with no margin to hide behind."""
-    dice = random.Random(9743)
-    called = lines = 0
-    for _ in range(20):
-        judged = []
-        for _ in range(40):
-            criterion = _criterion(margin=0.0)
-            settings = []
-            for _ in range(3):
-                samples = [_sample(name, [dice.gauss(10, 1) for _ in range(10)]) for name in "ab"]
-                beside = judge.compared(criterion, *samples)
-                settings.append(judge.at_setting(criterion, {}, samples[0], [beside]))
-            judged.append(judge.line(criterion, settings))
-        card = judge.corrected(judged)
-        lines += len(card)
-        called += sum(line.verdict == "worse than standard" for line in card)
-    assert lines == 800
-    assert called <= lines / 20
-    # And with a correction for nothing, chance would have had its way.
-    assert called < 8
+def test_a_kernel_that_is_to_be_built_first_is_asked_for(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cclab.sweep.absent_kernels", lambda plan: ["kernel 6.12 is not built"])
+    with pytest.raises(InputError, match=r"can do no scenario of the suite: kernel 6\.12 is not"):
+        evaluation.evaluate("cubic", suite=suite, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -45,7 +45,7 @@ def test_bbr_loses_too_much_where_the_buffer_is_below_one_and_a_half_bdp(tmp_pat
 
 def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
     card = judged(
-        "unresponsive", "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=3
+        "unresponsive", "5.1.1-backoff", "5.1.3-several", "5.2-goodput", out=tmp_path, repeat=10
     )
     assert verdicts(card) == {
         "5.1.1-backoff": "fails",
@@ -57,7 +57,7 @@ def test_a_sender_at_a_constant_rate_fails(tmp_path: Path) -> None:
 def test_a_circuit_breaker_ends_who_does_not_yield_and_no_standard(tmp_path: Path) -> None:
     """RFC 8083 means a sender an order of magnitude beyond TCP."""
     for variant, verdict in (("unresponsive", "fails"), ("cubic", "meets"), ("reno", "meets")):
-        card = judged(variant, "7.2-wired", out=tmp_path / variant, repeat=2)
+        card = judged(variant, "7.2-wired", out=tmp_path / variant, repeat=10)
         assert verdicts(card) == {"7.2-wired": verdict}
 
 
@@ -104,7 +104,7 @@ def test_bbr_that_begins_first_takes_nearly_all_from_cubic(tmp_path: Path) -> No
 def test_bbr_alone_drains_and_looks_for_the_base_rtt(
     tmp_path: Path, variant: str, verdict: str
 ) -> None:
-    card = judged(variant, "A.3-drain", "A.10-in", out=tmp_path, repeat=2, suite="bbr")
+    card = judged(variant, "A.3-drain", "A.10-in", out=tmp_path, repeat=8, suite="bbr")
     assert verdicts(card) == {"A.3-drain": verdict, "A.10-in": verdict}
 
 
@@ -218,7 +218,7 @@ L4S = ("4.1", "4.3-proportion", "4.3-scalable", "4.3-rtt", "4.3-bursts")
 def test_bbr_does_what_its_draft_asks_of_its_state(tmp_path: Path) -> None:
     """Version 1, which has no long-term bound, may leave Startup there by its plateau."""
     lines = ("A.2-state", "A.6-state", "A.21-state")
-    card = judged("bbr3", *lines, out=tmp_path / "bbr3", repeat=2, suite="bbr")
+    card = judged("bbr3", *lines, out=tmp_path / "bbr3", repeat=6, suite="bbr")
     assert verdicts(card) == dict.fromkeys(lines, "meets")
     card = judged("bbr", "A.2-state", "A.21-state", out=tmp_path / "bbr", repeat=2, suite="bbr")
     told = verdicts(card)
@@ -227,19 +227,19 @@ def test_bbr_does_what_its_draft_asks_of_its_state(tmp_path: Path) -> None:
 
 
 def test_a_sender_of_one_rate_does_not_answer_to_the_share_of_marks(tmp_path: Path) -> None:
-    card = judged("unresponsive", "4.3-proportion", out=tmp_path, repeat=2, suite="l4s")
+    card = judged("unresponsive", "4.3-proportion", out=tmp_path, repeat=10, suite="l4s")
     assert "fails" in verdicts(card).values()
 
 
 def test_prague_does_what_rfc_9331_asks(tmp_path: Path) -> None:
-    card = judged("prague", *L4S, out=tmp_path, repeat=2, suite="l4s")
+    card = judged("prague", *L4S, out=tmp_path, repeat=6, suite="l4s")
     assert set(verdicts(card).values()) == {"meets"}
     # Two more say what 4.3-proportion says, of other shares of marks.
     assert len(card.lines) == len(L4S) + 2
 
 
 def test_cubic_is_no_l4s_sender_and_no_worse_beside_one(tmp_path: Path) -> None:
-    card = judged("cubic", *L4S, "S1-fq", "S7", out=tmp_path, repeat=2, suite="l4s")
+    card = judged("cubic", *L4S, "S1-fq", "S7", out=tmp_path, repeat=10, suite="l4s")
     told = verdicts(card)
     few, many = "4.3-proportion-few", "4.3-proportion-many"
     for line in ("4.1-ect1", "4.3-proportion", few, many, "4.3-scalable", "4.3-bursts"):

@@ -10,9 +10,12 @@ import pytest
 import cclab
 from cclab.errors import InputError
 from cclab.quantities.names import evaluated
+from cclab.store.trace import Trace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import polars as pl
 
     from cclab.measure.points import Point
 
@@ -144,6 +147,25 @@ def test_completion_times_are_told_by_quantile_of_size(tmp_path: Path) -> None:
         rank = math.ceil(share * begun.height) - 1
         assert told(f"fct_quantile_s('b', {share})") == pytest.approx(until.sort()[rank])
     assert math.isnan(told("fct_quantile_s('nobody', 0.5)"))
+
+
+def test_the_transfers_of_a_run_are_read_once_for_all_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.toml").write_text(TWINS)
+    point = cclab.run(tmp_path / "study.toml", out=tmp_path / "out").points[0]
+    read: list[str] = []
+    table = Trace.table
+
+    def counted(trace: Trace, name: str) -> pl.DataFrame:
+        read.append(name)
+        return table(trace, name)
+
+    monkeypatch.setattr(Trace, "table", counted)
+    for value in ("fct_by_size_s('a', 0, 0.5)", "fct_by_size_s('b', 0.5, 1)"):
+        assert float(evaluated(value, point, 0, "")) > 0
+    assert float(evaluated("fct_quantile_s('*', 0.95)", point, 0, "")) > 0
+    assert read == ["transfers"]
 
 
 def test_of_no_transfers_there_is_no_completion_time_by_size(point: Point) -> None:

@@ -185,7 +185,13 @@ def test_a_class_in_python_tells_its_attributes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("traced", "why"),
-    [('"acks"', "it is a tuple of names"), ('("a b",)', "it is a tuple of names")],
+    [
+        ('"acks"', "it is a tuple of names"),
+        ('("a b",)', "it is a tuple of names"),
+        ('("acks", "acks")', "acks is there twice"),
+        ('("flow",)', "flow is a name of the table's own"),
+        ('("until_s",)', "until_s is a name of the table's own"),
+    ],
 )
 def test_what_is_no_tuple_of_names_is_refused(
     tmp_path: Path, cli: Cli, traced: str, why: str

@@ -171,3 +171,37 @@ def test_runs_take_the_processors_that_there_are_and_as_many_as_there_are_runs(
     assert estimate.seconds_of_all(runs, sim, 2) == pytest.approx(sum(each) / 2)
     assert estimate.seconds_of_all(runs[:1], sim, 8) == pytest.approx(each[0])
     assert estimate.seconds_of_all([], sim, 8) == 0.0
+
+
+def test_a_rate_that_is_scheduled_counts_for_as_long_as_it_lasts(tmp_path: Path) -> None:
+    """It rises tenfold for half of the time, as in suites whose estimate was an eighth."""
+    (tmp_path / "study.toml").write_text(
+        """duration = "20s"
+        flow = [{ cc = "reno", rtt = "40ms" }]
+        [network.bottleneck]
+        rate = "10Mbit"
+        queue = { limit = "1bdp" }
+        schedule = [{ at = "5s", rate = "100Mbit" }, { at = "10s", delay = "10ms" },
+                    { at = "15s", rate = "10Mbit" }]"""
+    )
+    study = Study.load(tmp_path / "study.toml")
+    changed = estimate.packets(study.plan().points[0].scenario)
+    steady = estimate.packets(study.plan(set=["network.bottleneck.schedule=[]"]).points[0].scenario)
+    assert changed / steady == pytest.approx((10 + 100) / 2 / 10)
+
+
+def test_a_span_has_others_that_use_the_processors() -> None:
+    alone, beside = estimate.Span.of(60, 2, 0), estimate.Span.of(60, 2, 6)
+    assert alone.least == beside.least == 60
+    assert beside.most == 4 * alone.most > 240
+
+
+def test_the_rest_of_several_sweeps_is_told_by_what_those_before_took() -> None:
+    clock = Clock(100.0)
+    # Of the second nothing is to be done.
+    forecast = estimate.Forecast([10.0, 0.0, 30.0, 10.0], clock)
+    assert forecast.left_s(0) is None
+    clock.now_s += 50
+    assert forecast.left_s(1) == forecast.left_s(2) == pytest.approx(200)
+    clock.now_s += 250
+    assert forecast.left_s(3) == pytest.approx(10 * 300 / 40)

@@ -15,6 +15,7 @@ __all__ = [
     "LEAST_SHARE",
     "METRICS_VERSION",
     "ORDERS",
+    "TAKEN_COLUMNS",
     "TESTBED_VERSION",
     "VERSION",
     "Ack",
@@ -87,6 +88,9 @@ VERSION: str
 
 BUILT_FROM: str
 """The commit that a wheel was built from; empty of what was built otherwise."""
+
+TAKEN_COLUMNS: list[str]
+"""What tables of states call their own columns, so that no variant's is called so."""
 
 CORE_VERSION: int
 """Version of what every simulated run goes through, stacks, variants and disciplines apart."""

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::determinants::{Kernels, absent, determinants};
-use crate::support::{disregarded, doing, others, unsupported};
+use crate::support::{disregarded, doing, others, unsupported, unsupported_beside};
 
 /// The plan of `study` in JSON texts: what it says of all its sweep points, with the expectations,
 /// and each of the points with its runs and what the backend cannot do there. `kernels` are those of
@@ -31,7 +31,10 @@ pub fn plan_documents(
     let frame = study.plan_points(overrides, &version, &mut |point| {
         // What is asked of one point is asked of all.
         let asked = *first_backend.get_or_insert(point.backend);
-        let reasons = unsupported(&point.scenario, asked);
+        let mut reasons = unsupported(&point.scenario, asked);
+        if reasons.is_empty() {
+            reasons = unsupported_beside(&point.scenario, &point.baselines, asked);
+        }
         let missing = absent(&point.scenario, kernels.get(asked));
         let places = match reasons.is_empty() && missing.is_empty() {
             true => None,

@@ -1,6 +1,6 @@
 //! Which backend does what of a scenario.
 
-use cclab_spec::{By, Language, Scenario, VariantFile};
+use cclab_spec::{Baseline, By, Language, Scenario, VariantFile};
 use cclab_testbed::Target;
 
 /// Every backend.
@@ -125,6 +125,37 @@ pub fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
     };
     let reason = |(path, what)| Reason { path, what };
     found.into_iter().map(reason).collect()
+}
+
+/// What `backend` does not do of the runs that the flows of `scenario` are compared with, though it does
+/// that itself: a change may wait for a state of the variant that another takes the place of.
+pub(crate) fn unsupported_beside(
+    scenario: &Scenario,
+    baselines: &[Baseline],
+    backend: &str,
+) -> Vec<Reason> {
+    let mut found: Vec<Reason> = Vec::new();
+    if scenario.whens().is_empty() {
+        return found;
+    }
+    let of_all = baselines.iter().flat_map(|baseline| {
+        let flows = scenario.flows.iter().enumerate();
+        flows.filter_map(|(index, flow)| Some((flow, baseline.of(scenario, index)?)))
+    });
+    for (flow, other) in of_all {
+        for Reason { path, what } in unsupported(&other, backend) {
+            let what = format!(
+                "{what}, in the run that {} is compared with among its own kind (leave \"self\" out of \
+                 `baselines`, and checks of what needs it)",
+                flow.name
+            );
+            let reason = Reason { path, what };
+            if !found.contains(&reason) {
+                found.push(reason);
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

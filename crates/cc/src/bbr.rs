@@ -36,12 +36,13 @@ use cclab_units::{InKernel, Measure};
 
 use crate::Config;
 use crate::lent::lent;
+use crate::resuming::Resuming;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bbr",
-    version: 2,
+    version: 3,
     summary: "Models the path's bandwidth and round-trip time and paces by it (version 1)",
     reference: "N. Cardwell et al., BBR, ACM Queue 14(5), 2016; Linux 6.12",
     near: &[Near::of("bbr1"), Near::of("bbrv1")],
@@ -190,7 +191,7 @@ struct Bbr {
     /// Whether a round-trip time has been used for the pacing rate.
     has_seen_rtt: bool,
     recovery: control::Recovery,
-    resuming: resume::Resuming,
+    resuming: Resuming,
 }
 
 impl Bbr {
@@ -212,7 +213,7 @@ impl Bbr {
             idle_restart: false,
             has_seen_rtt: false,
             recovery: control::Recovery::default(),
-            resuming: resume::Resuming::default(),
+            resuming: Resuming::default(),
         }
     }
 

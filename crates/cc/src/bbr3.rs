@@ -35,6 +35,7 @@ mod undo;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{Measure, Rate, Time};
 
+use crate::resuming::Resuming;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::{
@@ -45,7 +46,7 @@ use crate::{
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bbr3",
-    version: 1,
+    version: 2,
     summary: "BBR with bounds that losses lower and probing raises (version 3)",
     reference: "draft-ietf-ccwg-bbr-06",
     near: &[Near::of("bbr2"), Near::of("bbrv2"), Near::of("bbrv3")],
@@ -253,7 +254,7 @@ struct Bbr3 {
     undo: undo::Undo,
     pacing: control::Pacing,
     idle_restart: bool,
-    resuming: resume::Resuming,
+    resuming: Resuming,
 }
 
 impl Bbr3 {
@@ -290,7 +291,7 @@ impl Bbr3 {
             undo: undo::Undo::default(),
             pacing: control::Pacing::default(),
             idle_restart: false,
-            resuming: resume::Resuming::default(),
+            resuming: Resuming::default(),
         };
         bbr.init_pacing_rate(None);
         bbr

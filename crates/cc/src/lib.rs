@@ -29,6 +29,7 @@ mod nv;
 mod prague;
 mod registry;
 mod reno;
+mod resuming;
 mod sack;
 mod scalable;
 mod stamps;

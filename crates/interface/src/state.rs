@@ -59,6 +59,26 @@ impl StateColumn {
     }
 }
 
+/// What tables of states call their own columns, so that no variant's is called so.
+pub const TAKEN: [&str; 4] = ["time_ns", "time_s", "until_s", "flow"];
+
+/// What of the columns that a file tells cannot be: two of one name, or one that is [`TAKEN`].
+pub fn unsound(columns: &[StateColumn]) -> Option<String> {
+    let named = |(index, column): (usize, &StateColumn)| {
+        let name = column.name;
+        if columns[..index].iter().any(|other| other.name == name) {
+            return Some(format!("two columns of its state called {name}"));
+        }
+        let taken = TAKEN.contains(&name);
+        taken.then(|| {
+            format!(
+                "a column of its state called {name}, as tables of states have one of their own"
+            )
+        })
+    };
+    columns.iter().enumerate().find_map(named)
+}
+
 /// The number of a column where the variant has none.
 pub const ABSENT: f64 = f64::NAN;
 

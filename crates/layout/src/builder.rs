@@ -6,7 +6,7 @@ use cclab_spec::{
 };
 use cclab_units::Time;
 
-use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
+use crate::layout::{Detour, Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
 
 /// Packets that may wait for a host's processor: `net.core.netdev_max_backlog` of Linux.
 const HOST_BACKLOG: u64 = 1000;
@@ -84,6 +84,8 @@ pub(crate) struct Sides {
     pub nodes: [NodeId; 2],
     pub rightward: Vec<LinkId>,
     pub leftward: Vec<LinkId>,
+    /// The same two after each change of routes, in the order of time.
+    pub detours: Vec<(Time, [Vec<LinkId>; 2])>,
     /// The access links at either end, each with its way back, if there are such.
     pub access: Option<[[LinkId; 2]; 2]>,
 }
@@ -227,7 +229,17 @@ impl<'a> Builder<'a> {
     /// that its base RTT lacks to itself, at the left end.
     pub fn route_with_own_delay(&mut self, traveller: &Traveller<'_>, mut sides: Sides) {
         let extra = traveller.on_both_ways();
-        if extra > Time::ZERO {
+        // Where routes change, a delay of none keeps the place at which packets enter the network.
+        let changes = !sides.detours.is_empty();
+        if changes {
+            let name = format!("{}.entry", traveller.name);
+            let entry = self.one(name, [sides.nodes[1]; 2], LinkKind::Delay(Time::ZERO));
+            let detours = sides.detours.iter_mut().map(|(_, [_, left])| left);
+            for leftward in detours.chain([&mut sides.leftward]) {
+                leftward.insert(0, entry);
+            }
+        }
+        if extra > Time::ZERO || changes {
             let ends = [sides.nodes[0]; 2];
             let kind = LinkKind::Delay(extra);
             let name = format!("{}.delay", traveller.name);
@@ -235,8 +247,13 @@ impl<'a> Builder<'a> {
             let forward = self.one(name, ends, kind);
             let reverse = self.one(reverse, ends, kind);
             let [forward, reverse] = self.join([forward, reverse]);
-            sides.rightward.insert(0, forward);
-            sides.leftward.push(reverse);
+            let ways = [(&mut sides.rightward, &mut sides.leftward)];
+            let detours = sides.detours.iter_mut();
+            let detours = detours.map(|(_, [right, left])| (right, left));
+            for (rightward, leftward) in detours.chain(ways) {
+                rightward.insert(0, forward);
+                leftward.push(reverse);
+            }
         }
         self.route(traveller, sides);
     }
@@ -248,30 +265,40 @@ impl<'a> Builder<'a> {
             nodes: [left, right],
             rightward,
             leftward,
+            detours,
             access,
         } = sides;
-        let rightward = self.through_routers(rightward);
-        let leftward = self.through_routers(leftward);
-        let (sender, receiver, mut data, acks, access) = match traveller.direction {
-            Direction::Forward => (left, right, rightward, leftward, access),
+        let (times, others): (Vec<Time>, Vec<_>) = detours.into_iter().unzip();
+        let mut ways: Vec<[Vec<LinkId>; 2]> = [[rightward, leftward]]
+            .into_iter()
+            .chain(others)
+            .map(|way| way.map(|links| self.through_routers(links)))
+            .collect();
+        let (sender, receiver, access) = match traveller.direction {
+            Direction::Forward => (left, right, access),
             Direction::Reverse => {
                 let turned =
                     |[left, right]: [[LinkId; 2]; 2]| [[right[1], right[0]], [left[1], left[0]]];
-                (right, left, leftward, rightward, access.map(turned))
+                ways.iter_mut().for_each(|way| way.reverse());
+                (right, left, access.map(turned))
             }
         };
         if traveller.extra > traveller.on_both_ways() {
             let kind = LinkKind::Delay(traveller.extra * 2);
             let name = format!("{}.delay", traveller.name);
-            data.insert(0, self.one(name, [sender; 2], kind));
+            let delay = self.one(name, [sender; 2], kind);
+            ways.iter_mut().for_each(|[data, _]| data.insert(0, delay));
         }
         let ends = |way: &[LinkId]| [way[0], way[way.len() - 1]];
         self.reaches.push(Reach {
-            data: ends(&data),
-            acks: ends(&acks),
+            data: ends(&ways[0][0]),
+            acks: ends(&ways[0][1]),
             access,
         });
-        let [data, acks] = self.through_hosts(traveller, [sender, receiver], [data, acks]);
+        self.through_hosts(traveller, [sender, receiver], &mut ways);
+        let mut ways = ways.into_iter();
+        let [data, acks] = ways.next().expect("there is a way from the start");
+        let detours = times.into_iter().zip(ways);
         let journey = Journey {
             name: traveller.name.to_owned(),
             sender,
@@ -279,6 +306,9 @@ impl<'a> Builder<'a> {
             direction: traveller.direction,
             data,
             acks,
+            detours: detours
+                .map(|(at, [data, acks])| Detour { at, data, acks })
+                .collect(),
             access,
             extra: traveller.extra,
         };
@@ -300,25 +330,27 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// The ways `data` and `acks` with the processors of the hosts at their ends, if these limit
-    /// them.
+    /// Adds the processors of the hosts at their ends to the ways of data and acknowledgements, if
+    /// these limit them.
     fn through_hosts(
         &mut self,
         traveller: &Traveller<'_>,
         hosts: [NodeId; 2],
-        [data, acks]: [Vec<LinkId>; 2],
-    ) -> [Vec<LinkId>; 2] {
+        ways: &mut [[Vec<LinkId>; 2]],
+    ) {
         let Some(packet_rate) = traveller.packet_rate else {
-            return [data, acks];
+            return;
         };
         let [sender, receiver] =
             [("sender", hosts[0]), ("receiver", hosts[1])].map(|(end, host)| {
                 let name = format!("{}.{end}", traveller.name);
                 self.processor(name, host, packet_rate, HOST_BACKLOG)
             });
-        [
-            [&[sender][..], &data, &[receiver]].concat(),
-            [&[receiver][..], &acks, &[sender]].concat(),
-        ]
+        for [data, acks] in ways {
+            data.insert(0, sender);
+            data.push(receiver);
+            acks.insert(0, receiver);
+            acks.push(sender);
+        }
     }
 }

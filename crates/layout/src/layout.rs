@@ -137,12 +137,25 @@ pub struct Journey {
     pub data: Vec<LinkId>,
     /// The links that acknowledgements cross, in order.
     pub acks: Vec<LinkId>,
+    /// The same after each change of routes, in the order of time.
+    pub detours: Vec<Detour>,
     /// The access links at the sender and at the receiver, each as the link that carries data and
     /// its way back; none in a graph.
     pub access: Option<[[LinkId; 2]; 2]>,
     /// The propagation that was added each way, so that its base RTT is as asked for: on the way of
     /// the data twice as much where their host adds it.
     pub extra: Time,
+}
+
+/// The ways of a journey from a change of routes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detour {
+    /// When.
+    pub at: Time,
+    /// The links that data cross, in order; the first is that of the journey.
+    pub data: Vec<LinkId>,
+    /// The links that acknowledgements cross, in order; the first is that of the journey.
+    pub acks: Vec<LinkId>,
 }
 
 impl Journey {

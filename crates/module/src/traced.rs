@@ -7,7 +7,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use cclab_interface::{StateColumn, StateKind};
+use cclab_interface::state::{StateColumn, StateKind, unsound};
 
 use crate::message::ModuleError;
 
@@ -43,7 +43,7 @@ impl Traced {
     /// module that is loaded are few.
     ///
     /// # Errors
-    /// Two columns have one name.
+    /// Two columns have one name, or one has a name of the table's own.
     ///
     /// # Safety
     /// It is the table that `cclab_traced` of a library gives, which is loaded, or null.
@@ -57,10 +57,6 @@ impl Traced {
                 let words = words(column.words);
                 (text(column.name), text(column.meaning), words)
             };
-            if columns.iter().any(|other| other.name == name) {
-                let what = format!("tells two columns of its state called {name}");
-                return Err(ModuleError::of(file, what));
-            }
             let kind = match column.kind {
                 0 => StateKind::Number,
                 1 => StateKind::Count,
@@ -79,6 +75,9 @@ impl Traced {
             });
             // SAFETY: an entry follows one that has a name.
             next = unsafe { next.add(1) };
+        }
+        if let Some(what) = unsound(&columns) {
+            return Err(ModuleError::of(file, format!("tells {what}")));
         }
         Ok(Traced {
             columns: Vec::leak(columns),

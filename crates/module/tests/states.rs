@@ -84,6 +84,10 @@ fn what_cannot_be_told_is_refused() {
             "struct wide { char all[112]; u8 x; };\nCCLAB_TRACED(struct wide, CCLAB_COUNT(\"x\", x, \"\"));",
             "so many bytes",
         ),
+        (
+            "struct wide { double gain; };\nCCLAB_TRACED(struct wide, CCLAB_NUMBER(\"x\", gain, \"\"));",
+            "a column is a field of whole numbers: gain",
+        ),
     ] {
         let why = own(&text(traced))
             .map(|_| ())
@@ -92,6 +96,17 @@ fn what_cannot_be_told_is_refused() {
         assert!(why.contains(says), "{why}");
         assert!(why.starts_with("tcp_own.c:"), "{why}");
     }
+    let taken = "CCLAB_TRACED(struct own, CCLAB_COUNT(\"flow\", epochs, \"\"));";
+    let compiled = own(&text(taken)).unwrap_or_else(|why| panic!("{why}"));
+    let why = compiled
+        .load(&BTreeMap::new())
+        .map(|_| ())
+        .expect_err("a name of the table's own");
+    assert!(
+        why.to_string()
+            .contains("a column of its state called flow, as tables"),
+        "{why}"
+    );
     let twice = "CCLAB_TRACED(struct own, CCLAB_COUNT(\"x\", epochs, \"\"), CCLAB_FLAG(\"x\", done, \"\"));";
     let compiled = own(&text(twice)).unwrap_or_else(|why| panic!("{why}"));
     let why = compiled

@@ -8,7 +8,7 @@ use cclab_units::memory::with_room_on_large_pages;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream};
 
-use crate::forwarding::Forwarding;
+use crate::forwarding::{Change, Forwarding};
 use crate::fusion::fuse;
 use crate::host::Port;
 use crate::impairment::Installer;
@@ -58,8 +58,11 @@ impl Network {
             link.foresee_departures();
             link.leads_to = forwarding.only_next(index);
         }
-        let entries = layout.journeys().flat_map(ports).map(|port| port.0);
-        fuse(&mut links, &forwarding, &entries.collect());
+        // What is fed ahead has a way that is known before its time: routes that change take that.
+        if !forwarding.changes() {
+            let entries = layout.journeys().flat_map(ports).map(|port| port.0);
+            fuse(&mut links, &forwarding, &entries.collect());
+        }
         let mut network = Network::new(links, forwarding, timers, fetches);
         network.waiting = waiting(layout);
         network
@@ -95,6 +98,31 @@ fn forwarding(layout: &Layout) -> Forwarding {
         forwarding.add_routes(number, &data, &acks);
         forwarding.add_routes(number + 1, &acks, &data);
     }
+    let probes = (behind..).zip(&layout.probes);
+    let single = layout.flows.iter().enumerate().chain(probes);
+    let sources = layout.traffic.iter().enumerate();
+    let both = sources.flat_map(|(index, journey)| {
+        let number = flows + ROUTES * index;
+        [(number, journey, false), (number + 1, journey, true)]
+    });
+    let all = single
+        .map(|(number, journey)| (number, journey, false))
+        .chain(both);
+    let changes = all.flat_map(|(flow, journey, turned)| {
+        journey.detours.iter().map(move |detour| {
+            let [mut data, mut acks] = [numbers(&detour.data), numbers(&detour.acks)];
+            if turned {
+                std::mem::swap(&mut data, &mut acks);
+            }
+            Change {
+                at: detour.at,
+                flow,
+                data,
+                acks,
+            }
+        })
+    });
+    forwarding.will_change(changes.collect());
     forwarding
 }
 

@@ -1,5 +1,7 @@
 //! Where packets go from the far end of each link.
 
+use cclab_units::Time;
+
 /// The packet has reached a host.
 pub const HOST: u32 = u32::MAX;
 
@@ -16,6 +18,23 @@ pub const MIXED: u32 = u32::MAX - 1;
 pub struct Forwarding {
     next: Vec<NextHop>,
     flows: usize,
+    /// Of each flow that was added the one that it is like, where routes change.
+    likes: Vec<u32>,
+    /// Changes of routes that are yet to come, the next one last.
+    coming: Vec<Change>,
+}
+
+/// The ways of a flow from an instant on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// The flow.
+    pub flow: usize,
+    /// The links of its data, in order.
+    pub data: Vec<u32>,
+    /// The links of its acknowledgements, in order.
+    pub acks: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,6 +52,53 @@ impl Forwarding {
         Forwarding {
             next: Vec::new(),
             flows,
+            likes: Vec::new(),
+            coming: Vec::new(),
+        }
+    }
+
+    /// Lets routes change during the run. Whatever crosses a link then has a way of its own.
+    pub fn will_change(&mut self, mut changes: Vec<Change>) {
+        for change in &changes {
+            for &link in change.data.iter().chain(&change.acks) {
+                self.tell_apart(link as usize);
+            }
+        }
+        changes.sort_by_key(|change| change.at);
+        changes.reverse();
+        self.coming = changes;
+    }
+
+    /// Whether routes change during the run.
+    pub fn changes(&self) -> bool {
+        !self.coming.is_empty()
+    }
+
+    /// When they do next; [`Time::NEVER`] if they do no more.
+    pub fn next_change(&self) -> Time {
+        self.coming.last().map_or(Time::NEVER, |change| change.at)
+    }
+
+    /// Routes are those of `now`. A packet on a link that its flow crosses no more goes on as
+    /// before, until it comes to a link that the flow crosses still.
+    #[cold]
+    pub fn change(&mut self, now: Time) {
+        while let Some(change) = self.coming.pop_if(|change| change.at <= now) {
+            let first_added = self.flows - self.likes.len();
+            let added = self.likes.iter().enumerate();
+            let alike = added.filter(|&(_, &like)| like as usize == change.flow);
+            let flows: Vec<usize> = [change.flow]
+                .into_iter()
+                .chain(alike.map(|(index, _)| first_added + index))
+                .collect();
+            for flow in flows {
+                for (way, route) in [&change.data, &change.acks].into_iter().enumerate() {
+                    let onward = route[1..].iter().copied().chain([HOST]);
+                    for (&link, next) in route.iter().zip(onward) {
+                        self.set_way(link as usize, flow, way, next);
+                    }
+                }
+            }
         }
     }
 
@@ -52,17 +118,24 @@ impl Forwarding {
 
     /// The table of `link` becomes one that tells data and acknowledgements apart.
     fn set_way(&mut self, link: usize, flow: usize, way: usize, next: u32) {
+        self.tell_apart(link)[flow][way] = next;
+    }
+
+    /// The table of `link`, which becomes one that tells data and acknowledgements apart.
+    fn tell_apart(&mut self, link: usize) -> &mut Vec<[u32; 2]> {
         let flows = self.flows;
         let hop = self.hop(link);
         let known = std::mem::replace(hop, NextHop::Unused);
-        let mut table = match known {
+        *hop = NextHop::ByFlowAndWay(match known {
             NextHop::ByFlowAndWay(table) => table,
             NextHop::ByFlow(table) => table.into_iter().map(|next| [next; 2]).collect(),
             NextHop::Always(next) => vec![[next; 2]; flows],
             NextHop::Unused => vec![[HOST; 2]; flows],
-        };
-        table[flow][way] = next;
-        *hop = NextHop::ByFlowAndWay(table);
+        });
+        match hop {
+            NextHop::ByFlowAndWay(table) => table,
+            _ => unreachable!("it was made so"),
+        }
     }
 
     fn hop(&mut self, link: usize) -> &mut NextHop {
@@ -83,6 +156,9 @@ impl Forwarding {
             }
         }
         self.flows += 1;
+        if !self.coming.is_empty() {
+            self.likes.push(like as u32);
+        }
     }
 
     fn set(&mut self, link: usize, flow: usize, next: u32) {
@@ -136,6 +212,35 @@ impl Forwarding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn routes_change_for_a_flow_and_for_those_like_it() {
+        let mut tables = Forwarding::new(2);
+        tables.add_routes(0, &[0, 1, 2], &[5, 6]);
+        tables.add_routes(1, &[0, 1, 2], &[5, 6]);
+        let change = Change {
+            at: Time::from_secs(3),
+            flow: 0,
+            data: vec![0, 3, 4, 2],
+            acks: vec![5, 6],
+        };
+        tables.will_change(vec![change]);
+        tables.add_like(0);
+        tables.add_like(1);
+        assert_eq!(tables.next_change(), Time::from_secs(3));
+        tables.change(Time::from_secs(2));
+        assert_eq!(tables.next(0, 0, false), 1);
+        tables.change(Time::from_secs(3));
+        assert_eq!(tables.next_change(), Time::NEVER);
+        for (flow, next) in [(0, 3), (1, 1), (2, 3), (3, 1)] {
+            assert_eq!(tables.next(0, flow, false), next, "flow {flow}");
+        }
+        let way = [0, 3, 4, 2].map(|link| tables.next(link, 0, false));
+        assert_eq!(way, [3, 4, 2, HOST]);
+        // A packet that is on the old way goes on.
+        assert_eq!(tables.next(1, 0, false), 2);
+        assert_eq!(tables.next(5, 0, true), 6);
+    }
 
     #[test]
     fn a_shared_link_leads_each_flow_its_own_way() {

@@ -22,6 +22,8 @@ use crate::wires::{AHEAD, Held, Taken, Wires};
 pub struct Network {
     pub(crate) links: Vec<Link>,
     forwarding: Forwarding,
+    /// When routes change next.
+    routes_change: Time,
     pub(crate) wires: Wires,
     pub(crate) calendar: Calendar,
     pub(crate) sequence: u64,
@@ -59,6 +61,7 @@ impl Network {
             calendar: Calendar::new(links.len() + 1 + timers),
             wires: Wires::new(links.len(), fetches),
             links,
+            routes_change: forwarding.next_change(),
             forwarding,
             sequence: 0,
             now: Time::ZERO,
@@ -188,6 +191,10 @@ impl Network {
             link,
             since,
         } = self.wires.take()?;
+        if self.now >= self.routes_change {
+            self.forwarding.change(self.now);
+            self.routes_change = self.forwarding.next_change();
+        }
         let index = link as usize;
         self.links[index].deliver();
         if self.links[index].fittings.is_some() && self.is_lost_at_exit(index, &held, watch) {

@@ -22,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Wheels are built with it; what is built in a checkout changes too often to tell.
     let built_from = option_env!("CCLAB_BUILT_FROM").unwrap_or_default();
     module.add("BUILT_FROM", built_from)?;
+    module.add("TAKEN_COLUMNS", cclab_cc::interface::state::TAKEN)?;
     module.add("CORE_VERSION", cclab_sim::VERSION)?;
     module.add("TESTBED_VERSION", cclab_testbed::VERSION)?;
     module.add("LEAST_SHARE", cclab_analyze::LEAST_SHARE)?;

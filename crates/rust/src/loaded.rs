@@ -245,7 +245,11 @@ impl Loaded {
         let defaults = &loaded.description.params;
         let defaults: Vec<f64> = defaults.iter().map(|param| param.default).collect();
         let columns = guarded(|| Foreign::start(tables, loaded.told_as, &defaults, &[]).columns())?;
-        if let Some(why) = unsound_columns(&columns) {
+        if let Some(what) = interface::state::unsound(&columns) {
+            let why = (
+                format!("it tells {what}"),
+                "give each a name of its own".to_owned(),
+            );
             return Err(of_file(file, why));
         }
         // Those of each file that is loaded, which are few.
@@ -324,19 +328,6 @@ fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, StudyError> {
             help: String::new(),
         }
     })
-}
-
-/// What is wrong with the columns of the state that a file tells, and what would be right.
-fn unsound_columns(columns: &[StateColumn]) -> Option<(String, String)> {
-    let mut named = columns.iter().enumerate();
-    let (_, twice) = named.find(|(index, column)| {
-        let mut earlier = columns[..*index].iter();
-        earlier.any(|other| other.name == column.name)
-    })?;
-    Some((
-        format!("it tells two columns of its state called {}", twice.name),
-        "give each a name of its own".to_owned(),
-    ))
 }
 
 /// What is wrong with the parameters that a file declares, and what would be right.

@@ -52,6 +52,18 @@ fn two_columns_of_one_name_are_refused() {
 }
 
 #[test]
+fn a_column_that_the_table_has_of_its_own_is_refused() {
+    for name in ["flow", "time_ns", "time_s", "until_s"] {
+        let taken = PHASES.replace("\"reductions\"", &format!("\"{name}\""));
+        let says = format!(
+            "phases.rs: it tells a column of its state called {name}, as tables of states have one of \
+             their own; give each a name of its own"
+        );
+        assert_eq!(refused("phases.rs", &taken), [says]);
+    }
+}
+
+#[test]
 fn a_panic_where_the_state_is_told_has_its_place() {
     let text = PHASES.replace(
         "self.last.map_or(ABSENT, |_| 0.5)",

@@ -5,7 +5,7 @@ use cclab_spec::{Part, Scenario};
 /// The version of the core's behaviour: the event loop, links, impairments, applications, cross
 /// traffic and the machinery of TCP. Whoever changes what they do raises it: runs of the older
 /// version are then other runs. Stacks, variants and disciplines have versions of their own.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The version of a part of the simulator; `None` if it has no such part.
 pub fn version(part: Part<'_>) -> Option<u32> {

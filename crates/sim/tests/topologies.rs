@@ -55,6 +55,7 @@ fn a_graph_drawn_as_a_dumbbell_is_one() {
     };
     drawn.network.topology = Topology::Graph;
     drawn.network.graph = Some(Graph {
+        reroutes: Vec::new(),
         links: vec![
             edge("1", "a", "r1", access),
             edge("2", "b", "r2", access),

@@ -17,6 +17,19 @@ pub struct Graph {
     pub links: Vec<GraphLink>,
     /// Index of the link under study, in the direction from `from` to `to`.
     pub bottleneck: u32,
+    /// Changes of routes during the run, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reroutes: Vec<Reroute>,
+}
+
+/// A change of routes: from then on they are the shortest ways without some links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reroute {
+    /// When.
+    pub at: Time,
+    /// Indices in [`Graph::links`] of those that no route crosses.
+    pub without: Vec<u32>,
 }
 
 /// A link of a graph.
@@ -48,7 +61,12 @@ pub struct Step {
 impl Graph {
     /// The way from one node to another; `None` if there is none.
     pub fn route(&self, from: &str, to: &str) -> Option<Vec<Step>> {
-        self.map().route(from, to)
+        self.map().route(from, to, &[])
+    }
+
+    /// The way from one node to another after a change of routes; `None` if there is none.
+    pub fn route_after(&self, reroute: &Reroute, from: &str, to: &str) -> Option<Vec<Step>> {
+        self.map().route(from, to, &reroute.without)
     }
 
     fn map(&self) -> Map<'_> {
@@ -61,6 +79,7 @@ impl Graph {
         });
         Map {
             arcs: arcs.collect(),
+            reroutes: self.reroutes.clone(),
         }
     }
 }
@@ -69,6 +88,8 @@ impl Graph {
 #[derive(Debug)]
 pub(crate) struct Map<'a> {
     pub arcs: Vec<Arc<'a>>,
+    /// In the order of time.
+    pub reroutes: Vec<Reroute>,
 }
 
 /// What routes depend on of a link.
@@ -93,8 +114,8 @@ impl<'a> Map<'a> {
     }
 
     /// The shortest way from `from` to `to` (Dijkstra 1959): least propagation delay, then fewest
-    /// hops, then the first in the order of the links' names.
-    pub fn route(&self, from: &str, to: &str) -> Option<Vec<Step>> {
+    /// hops, then the first in the order of the links' names. It crosses no link of `without`.
+    pub fn route(&self, from: &str, to: &str, without: &[u32]) -> Option<Vec<Step>> {
         let nodes = self.nodes();
         let (from, to) = (*nodes.get(from)?, *nodes.get(to)?);
         let mut known: BTreeMap<&str, Vec<Step>> = BTreeMap::new();
@@ -108,6 +129,9 @@ impl<'a> Map<'a> {
                 return Some(way);
             }
             for (link, arc) in self.arcs.iter().enumerate() {
+                if without.contains(&(link as u32)) {
+                    continue;
+                }
                 let ahead = (arc.from == node).then_some((arc.to, false));
                 let behind = (arc.to == node && !arc.one_way).then_some((arc.from, true));
                 for (next, back) in ahead.into_iter().chain(behind) {
@@ -146,11 +170,12 @@ mod tests {
         };
         Map {
             arcs: arcs.iter().map(arc).collect(),
+            reroutes: Vec::new(),
         }
     }
 
     fn names<'a>(map: &Map<'a>, from: &str, to: &str) -> Option<Vec<&'a str>> {
-        let way = map.route(from, to)?;
+        let way = map.route(from, to, &[])?;
         Some(way.iter().map(|step| map.arcs[step.link].name).collect())
     }
 
@@ -169,7 +194,7 @@ mod tests {
         direct.push(("straight", "d", "a", 4, false));
         let map = map(&direct);
         assert_eq!(names(&map, "a", "d"), Some(vec!["straight"]));
-        let way = map.route("a", "d").expect("a way");
+        let way = map.route("a", "d", &[]).expect("a way");
         assert!(way[0].back);
         assert_eq!(map.delay_of(&way), Time::from_millis(4));
     }
@@ -194,5 +219,18 @@ mod tests {
         assert_eq!(names(&map, "a", "c"), Some(vec!["there", "on"]));
         assert_eq!(names(&map, "c", "a"), None);
         assert_eq!(names(&map, "a", "nowhere"), None);
+    }
+
+    #[test]
+    fn a_way_without_a_link_is_the_next_shortest() {
+        let arcs = [
+            ("short", "a", "b", 1, false),
+            ("long", "a", "c", 5, false),
+            ("on", "c", "b", 5, false),
+        ];
+        let map = map(&arcs);
+        let way = map.route("a", "b", &[0]).expect("a way");
+        assert_eq!(map.delay_of(&way), Time::from_millis(10));
+        assert_eq!(map.route("a", "b", &[0, 2]), None);
     }
 }

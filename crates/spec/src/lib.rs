@@ -15,6 +15,7 @@
 //! # Ok::<(), cclab_spec::StudyError>(())
 //! ```
 
+mod application;
 mod baseline;
 mod change;
 mod datagrams;
@@ -50,6 +51,7 @@ mod traffic;
 mod variant_file;
 mod written;
 
+pub use application::*;
 pub use baseline::Baseline;
 pub use change::{Change, Rates, StateValue, Triggered, When};
 pub use datagrams::{Datagrams, Schedule, Sending, Video};
@@ -59,7 +61,7 @@ pub use determinants::{
 pub use ecn::Ecn;
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Named, Subject, Subjects};
-pub use graph::{Graph, GraphLink, Step};
+pub use graph::{Graph, GraphLink, Reroute, Step};
 pub use link::*;
 pub use misbehaviour::Misbehaviour;
 pub use names::{Names, Parametric, Stack};

@@ -77,6 +77,8 @@ pub struct PlannedPoint {
     pub backend: &'static str,
     /// What else determines its runs.
     pub version: String,
+    /// As [`Plan::baselines`].
+    pub baselines: Vec<Baseline>,
     /// A run has each; with a rule for repeats, as many as there may be.
     pub seeds: Range<u64>,
 }

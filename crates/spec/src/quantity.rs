@@ -3,8 +3,8 @@
 
 use cclab_units::{Rate, Time};
 
+use crate::application::Pace;
 use crate::error::{Problem, nearest};
-use crate::scenario::Pace;
 use crate::text::Dimension;
 
 /// A decimal number as written: `mantissa / 10^decimals`.

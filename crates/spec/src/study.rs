@@ -231,6 +231,7 @@ fn plan(
             scenario,
             backend,
             version,
+            baselines: frame.baselines.clone(),
             // `check_seeds` knows that there are so many.
             seeds: first..first.saturating_add(written.repeat.value.most()),
         })

@@ -9,9 +9,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserialize, Visitor};
 
+use crate::application::Pace;
 use crate::de::At;
 use crate::quantity::{self, LimitText, pattern};
-use crate::scenario::Pace;
 
 /// Declares a type that is written as one text and read by `$parse`.
 macro_rules! text {

@@ -154,6 +154,21 @@ pub(crate) struct Network {
     /// The name of the link of a graph that is under study. Default: the one with
     /// `bottleneck = true`.
     pub bottleneck_link: Option<At<String>>,
+    /// Changes of routes during the run, in a graph.
+    #[serde(default)]
+    pub reroute: OneOrMany<Reroute>,
+}
+
+/// A change of routes: from then on they avoid some links, as where those are down.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Reroute {
+    /// When.
+    pub at: At<TimeText>,
+    /// Names of the links that no route crosses from then on, there and back. Default: none, so
+    /// that routes are again what they were.
+    #[serde(default)]
+    pub without: OneOrMany<At<String>>,
 }
 
 /// A queueing discipline, its limit, and its parameters beside them, spelt as tc spells them.

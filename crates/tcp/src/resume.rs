@@ -101,8 +101,10 @@ enum Order {
     Settle(u64),
     /// The window is so many bytes at most, and one segment may leave beyond what is in flight.
     Retreat(u64),
-    /// The window is so many bytes at most.
+    /// Window and threshold are so many bytes at most.
     Hold(u64),
+    /// The window is so many bytes at most.
+    Limit(u64),
     /// The threshold is so many bytes.
     Threshold(u64),
     /// The connection is as any other; its variant is to know.
@@ -164,7 +166,12 @@ impl Resume {
             Phase::Unvalidated | Phase::Validating if seen.congested => self.retreat(seen),
             Phase::Unvalidated if self.is_short(seen.min_rtt) => self.retreat(seen),
             Phase::Unvalidated if seen.highest > self.first => self.validate(seen),
-            Phase::Unvalidated => self.on_departure(seen),
+            // The acknowledgements of what left before say nothing of the window remembered, half of
+            // which is the most: the stack's slow start has grown it.
+            Phase::Unvalidated => match self.on_departure(seen) {
+                Order::Leave => Order::Limit(self.remembered.jump()),
+                order => order,
+            },
             Phase::Validating if seen.highest >= self.last => {
                 self.resumed.validated = Some(seen.now);
                 self.end()
@@ -331,7 +338,7 @@ impl Sender {
                 }
                 Order::Retreat(_) => cc.resume(Resumption::Retreats),
                 Order::Settle(_) | Order::Threshold(_) | Order::End => cc.resume(Resumption::Ends),
-                Order::Leave | Order::Set(_) | Order::Hold(_) => true,
+                Order::Leave | Order::Set(_) | Order::Hold(_) | Order::Limit(_) => true,
             };
             if !took {
                 self.resume = None;
@@ -346,6 +353,7 @@ impl Sender {
             }
             Order::Retreat(most) => linux.confine(most.max(in_flight + mss), most),
             Order::Hold(most) => linux.confine(most, most),
+            Order::Limit(most) => linux.confine(most, u64::MAX),
             Order::Threshold(threshold) => linux.set_ssthresh(threshold),
         }
     }

@@ -78,6 +78,16 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
         kernels_network(scenario, target, &mut found);
     }
     triggered(scenario, &mut found);
+    if scenario
+        .network
+        .graph
+        .iter()
+        .any(|graph| !graph.reroutes.is_empty())
+    {
+        let what = "routes that change (kernels are told ahead of the packets that come to them; \
+                    write changes of a link's rate and delay as its `schedule`)";
+        found.refuse("network.reroute", what);
+    }
     kernels(scenario, target, &mut found);
     for flow in &scenario.flows {
         self::flow(scenario, flow, target, &mut found);

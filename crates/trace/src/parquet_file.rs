@@ -144,6 +144,11 @@ impl<W: Write + Send> RowGroups<W> {
         self.into_inner().map(|_| ())
     }
 
+    /// A row that cannot be written.
+    pub(crate) fn unwritable(&self, reason: String) -> TraceError {
+        TraceError::encode(&self.path, reason)
+    }
+
     fn into_inner(mut self) -> Result<W, TraceError> {
         if self.rows > 0 {
             self.flush()?;

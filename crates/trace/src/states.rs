@@ -110,6 +110,19 @@ impl StatesWriter {
         } = self;
         let own = &flows[flow as usize];
         assert_eq!(own.len(), values.len(), "a value for each column");
+        for (&(place, declared), &value) in own.iter().zip(values) {
+            let StateKind::Word(words) = declared else {
+                continue;
+            };
+            if !value.is_nan() && !(0.0..words.len() as f64).contains(&value) {
+                let (name, of) = (columns[place].0, words.len());
+                let reason = format!(
+                    "the variant of flow {flow} tells {value} in its column {name}, of which there \
+                     are {of} words, from 0"
+                );
+                return Err(file.unwritable(reason));
+            }
+        }
         file.push(|cells| {
             let (keys, cells) = cells.split_at_mut(KEYS.len());
             now.put(&mut keys[0]);
@@ -190,6 +203,24 @@ mod tests {
             if let Event::State(flow, state) = event {
                 self.0.push((now.as_nanos(), flow, state.to_vec()));
             }
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_not_in_its_list_is_no_row() {
+        const COLUMNS: &[StateColumn] = &[StateColumn::word("phase", &["up", "down"], "")];
+        let dir = tempfile::tempdir().expect("a folder");
+        let writer = StatesWriter::create(dir.path(), &[COLUMNS]).expect("a table");
+        let mut writer = writer.expect("of a column");
+        for value in [0.0, 1.0, f64::NAN] {
+            writer
+                .push(Time::ZERO, 0, &[value])
+                .expect("a word or none");
+        }
+        for value in [2.0, -1.0] {
+            let why = writer.push(Time::ZERO, 0, &[value]).expect_err("no word");
+            let says = "in its column phase, of which there are 2 words, from 0";
+            assert!(why.to_string().ends_with(says), "{why}");
         }
     }
 

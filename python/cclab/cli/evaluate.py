@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -102,10 +103,12 @@ def evaluate(
     scheduler = options.scheduler(cluster)
     standards, lines = _listed("--against", against), _listed("--only", only)
     able: list[Planned] = []
+    forecasts: list[estimate.Forecast] = []
 
     def announce(planned: Sequence[Planned]) -> None:
         able.extend(each for each in planned if not each.refusals)
-        _announce(able)
+        if able:
+            forecasts.append(_announce(able))
 
     with ExitStack() as stack:
 
@@ -114,8 +117,11 @@ def evaluate(
             runs = count(len(planned.plan.runs), "run")
             beside = len(companions.of(planned.plan).runs)
             runs += f", and {beside} of each flow alone" if beside else ""
-            place = f"{able.index(planned) + 1} of {len(able)}"
-            note(f"{place}: {planned.scenario.name}: {planned.scenario.title}, {runs}")
+            nth = able.index(planned)
+            left = forecasts[0].left_s(nth)
+            rest = f"; about {duration(left)} left in all" if left is not None else ""
+            named = f"{planned.scenario.name}: {planned.scenario.title}"
+            note(f"{nth + 1} of {len(able)}: {named}, {runs}{rest}")
             return stack.enter_context(SweepProgress())
 
         card = evaluation.evaluate(
@@ -143,17 +149,25 @@ def evaluate(
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _announce(able: Sequence[Planned]) -> None:
-    """What is to run, and about how long that takes with nothing done yet."""
-    if not able:
-        return
-    runs = [run for each in able for run in (*each.plan.runs, *companions.of(each.plan).runs)]
-    backend = backend_called(able[0].plan.backend)
-    seconds = estimate.seconds_of_all(runs, backend, sweep.cpus())
-    note(
-        f"{count(len(able), 'scenario')}, {count(len(runs), 'run')}, "
-        f"about {duration(seconds)} with nothing done yet"
-    )
+def _announce(able: Sequence[Planned]) -> estimate.Forecast:
+    """What is to run, and between which times that takes."""
+    backend, cpus = backend_called(able[0].plan.backend), sweep.cpus()
+    thought, every, missing = [], 0, 0
+    for each in able:
+        runs = [*each.plan.runs, *companions.of(each.plan).runs]
+        there = each.store.ids()
+        absent = [run for run in runs if run.id not in there]
+        thought.append(estimate.seconds_of_all(absent, backend, cpus))
+        every, missing = every + len(runs), missing + len(absent)
+    told = f"{count(len(able), 'scenario')}, {count(every, 'run')}"
+    if missing < every:
+        told += f", {missing} of them to be done"
+    if missing:
+        # How busy other processes keep the processors, over the last minute.
+        span = estimate.Span.of(sum(thought), cpus, os.getloadavg()[0])
+        told += f": {duration(span.least)} on idle processors, up to {duration(span.most)} on these"
+    note(told)
+    return estimate.Forecast(thought)
 
 
 def _listed(option: str, given: str | None) -> list[str]:
@@ -189,5 +203,9 @@ def _print(card: Card) -> None:
     worse = [change for change in card.changes if change.worse]
     for change in worse:
         tell(f"worse than before: {change.id}: {change.why}")
+    lost = [change for change in card.changes if change.lost]
+    for change in lost:
+        tell(f"no longer evaluated: {change.id}: {change.why}")
     lines, became = count(len(card.changes), "line"), len(worse) or "none"
-    tell(f"since the earlier card: of {lines} in both, {became} became worse")
+    gone = f", {len(lost)} could not be evaluated again" if lost else ""
+    tell(f"since the earlier card: of {lines} in both, {became} became worse{gone}")

@@ -514,6 +514,15 @@ class Reorder(TypedDict):
     """Probability that a packet is."""
 
 
+class Reroute(TypedDict):
+    """A change of routes: from then on they are the shortest ways without some links."""
+
+    at: Time
+    """When."""
+    without: list[int]
+    """Indices in `Graph.links` of those that no route crosses."""
+
+
 class Slots(TypedDict):
     """
     Instants at which packets that wait may pass, in order: those that come between two wait for
@@ -807,6 +816,8 @@ class Graph(TypedDict):
     """Index of the link under study, in the direction from `from` to `to`."""
     links: list[GraphLink]
     """Every link, in the order of the study file."""
+    reroutes: NotRequired[list[Reroute]]
+    """Changes of routes during the run, in the order of time."""
 
 
 class Network(TypedDict):

@@ -91,7 +91,7 @@ def evaluate(
     if [*dict.fromkeys(standards)] == [variant] and against:
         raise InputError(f"{variant} would be compared with itself alone; name another --against")
     subject = _subject(variant)
-    name = subject.name + ("" if backend in (None, "sim") else f"-{backend}")
+    name = subject.name.replace(" ", "-") + ("" if backend in (None, "sim") else f"-{backend}")
     folder = Path(out) if out is not None else folder_of(loaded, name, quick=quick)
     planned = runs.plan(
         loaded,
@@ -106,11 +106,14 @@ def evaluate(
     if not planned:
         raise InputError("the short form leaves out every scenario of these lines; run without it")
     _check(planned)
-    runs.check(whole, planned)
+    runs.check(whole, planned, quick=quick)
     written_to = folder / "only" / "-".join(api.each(only)) if only else folder
     earlier = None
     if since is not None:  # before hours of runs
-        if Path(since).resolve() == written_to.resolve():
+        if Path(since).resolve() in (
+            written_to.resolve(),
+            (written_to / earlier_cards.CARD).resolve(),
+        ):
             raise InputError(
                 f"{shown.quoted(since)} is where this card is written to: name another --out, or "
                 "a copy of the earlier card"
@@ -119,6 +122,7 @@ def evaluate(
             "schema": SCHEMA,
             "suite": loaded.name,
             "suite_version": loaded.says.version,
+            "suite_sha256": loaded.sha256,
             "quick": quick,
             "backend": planned[0].plan.backend,
         }
@@ -135,7 +139,9 @@ def evaluate(
         done = runs.carry_out(each, jobs=jobs, cluster=scheduler, listener=listener)
         criteria = loaded.criteria(each.scenario.name)
         despite = loaded.says.despite
-        lines += judge.lines(criteria, each.scenario, despite, done, subject, each.standards)
+        lines += judge.lines(
+            criteria, each.scenario, despite, done, subject, each.standards, each.left_out
+        )
     if quick:
         lines += _left_out(loaded, planned)
     order = {criterion.id: place for place, criterion in enumerate(loaded.says.criterion)}
@@ -194,12 +200,19 @@ def _subject(variant: str) -> Subject:
     declared = json.loads(_core.variant_file(variant))
     file = Path(path + colon.removesuffix(":")).absolute()
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    return Subject(variant, f"{file}{f':{called}' if colon else ''}", declared["name"], digest)
+    name = declared["name"]
+    if name in _names():  # A changed copy of a standard stands beside that standard.
+        name = f"{name} of {file.name}"
+    return Subject(variant, f"{file}{f':{called}' if colon else ''}", name, digest)
+
+
+def _names() -> list[str]:
+    return [variant["name"] for variant in json.loads(_core.variants())]
 
 
 def _check_name(name: str, what_for: str) -> None:
     """Raises `InputError` if cclab has no variant called so."""
-    known = [variant["name"] for variant in json.loads(_core.variants())]
+    known = _names()
     if name not in known:
         nearest = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {nearest[0]!r}?" if nearest else "`cclab list variants` has them all"
@@ -207,25 +220,28 @@ def _check_name(name: str, what_for: str) -> None:
 
 
 def _check(planned: Sequence[Planned]) -> None:
-    """Raises `InputError` if the backend can do none of it, with the first reason."""
-    if all(each.refusals for each in planned):
-        first = planned[0]
+    """Raises `InputError` if nothing can be run until a kernel is built.
+
+    What backend and variant cannot do for good is no wrong input: the card says so of each line.
+    """
+    absent = [each for each in planned if each.refusals and not each.plan.unsupported]
+    if absent and all(each.refusals for each in planned):
         raise InputError(
-            f"backend {first.plan.backend} can do no scenario of the suite: {first.refusals[0]}"
+            f"backend {absent[0].plan.backend} can do no scenario of the suite: "
+            f"{absent[0].refusals[0]}"
         )
 
 
 def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:
-    why = f"backend {planned.plan.backend} does not do it: {planned.refusals[0]}"
+    why = f"it cannot run on backend {planned.plan.backend}: {planned.refusals[0]}"
     criteria = suite.criteria(planned.scenario.name)
-    return [Line(criterion, [], unavailable=why) for criterion in criteria]
+    return [Line(criterion, [], unavailable=why, done=False) for criterion in criteria]
 
 
 def _left_out(suite: Loaded, planned: Sequence[Planned]) -> list[Line]:
     there = {each.scenario.name for each in planned}
-    why = "the short form leaves it out"
     return [
-        Line(criterion, [], unavailable=why)
+        Line(criterion, [], unavailable=runs.SHORT, done=False)
         for criterion in suite.says.criterion
         if criterion.scenario not in there
     ]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cclab.evaluation.since import Change
     from cclab.measure.stats import Estimate
 
-SCHEMA = "cclab-scorecard/2"
+SCHEMA = "cclab-scorecard/3"
 """Name and version of the card's document; docs/scorecard.schema.json describes it."""
 
 
@@ -61,10 +61,22 @@ class Card:
         return f"{most} seeds" if fewest == most else f"{fewest} to {most} seeds"
 
     @property
+    def standards_in_words(self) -> str:
+        """What the variant stands beside, and where scenarios name others."""
+        own: dict[str, list[str]] = {}
+        used = {line.criterion.scenario for line in self.lines}
+        for scenario in self.suite.says.scenario:
+            if scenario.name in used and scenario.standards is not None:
+                own.setdefault(", ".join(scenario.standards), []).append(scenario.name)
+        others = (f"; beside {beside} in {', '.join(names)}" for beside, names in own.items())
+        return ", ".join(self.standards) + "".join(others)
+
+    @property
     def met(self) -> bool:
-        """Whether nothing speaks against it: with an earlier card, whether nothing became worse."""
+        """Whether nothing speaks against it: with an earlier card, whether nothing became worse,
+        or was lost."""
         if self.changes is not None:
-            return not any(change.worse for change in self.changes)
+            return not any(change.speaks_against for change in self.changes)
         return not self.faults
 
     def line(self, identity: str) -> Line:
@@ -82,6 +94,7 @@ class Card:
             "cclab": _core.VERSION,
             "suite": self.suite.name,
             "suite_version": says.version,
+            "suite_sha256": self.suite.sha256,
             "title": says.title,
             "source": says.source,
             "quick": self.quick,
@@ -132,6 +145,7 @@ def _line(line: Line) -> dict[str, Any]:
         "margin_in_words": margin_in_words(criterion),
         "verdict": line.verdict,
         "why": why(line),
+        "left_out": [*line.left_out],
         "more_seeds": line.more_seeds,
         "p": line.p,
         "q": line.q,

@@ -43,6 +43,8 @@ VERDICTS: tuple[Verdict, ...] = (
 
 FAULTS: tuple[Verdict, ...] = ("fails", "worse than standard")
 
+NOT_EVALUATED: Verdict = "not evaluated"
+
 WITHIN = 0.025
 """Of the one-sided tests that something is within its limit, and outside of a 95% interval."""
 
@@ -110,9 +112,10 @@ class Beyond:
     deviation: float
     """Standard deviation over seeds."""
     beyond_p: float
-    """Of a one-sided t-test that the mean is not beyond the limit."""
+    """Of a one-sided t-test that the mean is not beyond the limit; of a sign test where the values
+    of all seeds are equal."""
     within_p: float
-    """Of a one-sided t-test that it is not within it."""
+    """Of such a test that it is not within it."""
 
     @classmethod
     def of(cls, excess: Floats) -> Beyond:
@@ -122,8 +125,10 @@ class Beyond:
         if len(excess) < 2:
             return cls(mean, math.inf, 1.0, 1.0)
         if np.ptp(excess) <= _ROUNDING * np.abs(excess).max():
-            beyond = bool(excess[0] > 0)
-            return cls(mean, 0.0, 0.0 if beyond else 1.0, 1.0 if beyond else 0.0)
+            # No variance to test by. That other seeds would be on the other side as often as not
+            # is refuted by how many are not (sign test; Clopper and Pearson 1934, of one half).
+            chance = 0.5 ** len(excess)
+            return cls(mean, 0.0, *((chance, 1.0) if excess[0] > 0 else (1.0, chance)))
         # A permutation test of ten pairs gives nothing below 1/1024, which no correction for some
         # hundred comparisons leaves standing.
         tests = (
@@ -146,10 +151,12 @@ class Beyond:
     def more_seeds(self, within: float, beyond: float) -> int | None:
         """How many more seeds would about decide, by tests at these levels; None if none would."""
         mean, n = abs(self.estimate.mean), self.estimate.n
+        level = beyond if self.estimate.mean > 0 else within
+        if self.deviation == 0:
+            return max(1, math.ceil(-math.log2(level)) - n)
         if mean == 0 or not math.isfinite(self.deviation):
             return None
         seeds = np.arange(n + 1, _MOST_SEEDS + 1)
-        level = beyond if self.estimate.mean > 0 else within
         needed = stats.t.isf(level, seeds - 1) * self.deviation / np.sqrt(seeds)
         enough = np.flatnonzero(mean >= needed)
         return int(seeds[enough[0]]) - n if len(enough) else None
@@ -264,9 +271,13 @@ class Line:
     """How many more seeds would about decide an undecided line; None where none would."""
     unavailable: str = ""
     """Why nothing was run or measured; empty if it was."""
+    left_out: tuple[str, ...] = ()
+    """The settings that the backend does not do, each with the reason."""
+    done: bool = True
+    """Whether its runs are there, whatever they tell."""
     deciding: list[Setting] = field(default_factory=list)
     """The settings that give the verdict, the one that says most first."""
-    verdict: Verdict = "not evaluated"
+    verdict: Verdict = NOT_EVALUATED
 
     @property
     def let_pass(self) -> list[str]:

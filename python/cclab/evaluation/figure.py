@@ -45,7 +45,8 @@ def _means(line: Line) -> list[float]:
 
 
 def _samples(setting: Setting) -> list[Sample]:
-    """The subject's, and those of the standards that are others than it."""
+    """The subject's, and those of the standards that are others than it: a file that is called as a
+    standard has another name."""
     beside = [b.standard for b in setting.besides if b.standard.variant != setting.subject.variant]
     return [setting.subject, *beside]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,11 @@ NAME = "suite.toml"
 SHIPPED = Path(__file__).parent / "suites"
 """The suites that come with cclab."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*")
+
+_TAKEN = ("figures", "only")
+"""Folders beside those of the scenarios."""
+
 SUITES = Path("suites")
 """Where a user's own suites are, from the folder at hand; they go before those that come along."""
 
@@ -40,6 +48,17 @@ class Loaded:
     def path(self) -> Path:
         """The file."""
         return self.folder / NAME
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the suite: its file and all others beside it, with their names."""
+        digest = hashlib.sha256()
+        for file in sorted(self.folder.iterdir()):
+            if file.is_file():
+                digest.update(
+                    f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode()
+                )
+        return digest.hexdigest()
 
     def scenario(self, name: str) -> Scenario:
         """The scenario called `name`, which the file has."""
@@ -87,6 +106,14 @@ def _problems(says: Suite, folder: Path) -> Iterator[tuple[str, str]]:
     for index, absent in enumerate(says.absent):
         if absent.id in lines:
             yield f".absent[{index}].id", f"a criterion is called {shown.quoted(absent.id)}, too"
+    names = [(f".scenario[{n}].name", each.name) for n, each in enumerate(says.scenario)]
+    names += [(f".criterion[{n}].id", each.id) for n, each in enumerate(says.criterion)]
+    for place, name in names:
+        if not _PLAIN.fullmatch(name):
+            yield place, "it names a file: letters, digits and `.+_-` alone, and no `.` first"
+    for index, scenario in enumerate(says.scenario):
+        if scenario.name in _TAKEN:
+            yield f".scenario[{index}].name", "a card has a folder of its own that is called so"
     if not says.standards:
         yield ".standards", "a suite compares with at least one standard"
     scenarios = {scenario.name for scenario in says.scenario}

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import shown
 from cclab.comparison.correction import LEVEL, adjusted
-from cclab.errors import InputError, StudyError
+from cclab.errors import StudyError
 from cclab.evaluation.evidence import WITHIN, Beside, Beyond, Line, Sample, Setting, Standing
+from cclab.evaluation.runs import SHORT, meant
 from cclab.measure.stats import estimate
 from cclab.plan import in_words
-from cclab.quantities import points
 from cclab.quantities.expressions import ExpressionError
 from cclab.quantities.names import evaluated
 from cclab.quantities.states import UntoldError, untold
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cclab.evaluation.evidence import Subject
+    from cclab.evaluation.runs import LeftOut
     from cclab.evaluation.schema import Criterion, Scenario
     from cclab.measure.findings import Finding
     from cclab.measure.points import Point
@@ -44,10 +44,12 @@ def lines(
     results: Results,
     subject: Subject,
     standards: Sequence[str],
+    left_out: Sequence[LeftOut] = (),
 ) -> list[Line]:
     """The criteria of a scenario at every setting; `corrected` gives them their verdicts.
 
-    `despite` are the warnings that leave nothing undecided in any scenario.
+    `despite` are the warnings that leave nothing undecided in any scenario, `left_out` the settings
+    that the backend does not do.
     """
     allowed = {*despite, *scenario.despite}
     key = scenario.subject[0]
@@ -60,10 +62,14 @@ def lines(
     varied = [key for key in every[0] if any(p[key] != every[0][key] for p in every)]
     judged = []
     for criterion in criteria:
+        without = [each for each in left_out if meant(each.params, criterion.at)]
+        if _only_beside_itself(criterion, subject, standards):
+            judged.append(Line(criterion, [], unavailable=_ITSELF, done=False))
+            continue
         settings = []
         try:
             for params, by_variant in beside.values():
-                if not _meant(params, criterion.at):
+                if not meant(params, criterion.at):
                     continue
                 label = ", ".join(in_words({key: params[key] for key in varied}))
                 setting = _setting(criterion, allowed, params, by_variant, subject, standards)
@@ -72,12 +78,21 @@ def lines(
             judged.append(Line(criterion, [], unavailable=str(error)))
             continue
         if not settings:
-            raise InputError(
-                f"criterion {shown.quoted(criterion.id)}: its scenario has no setting with "
-                + ", ".join(in_words(criterion.at))
-            )
-        judged.append(line(criterion, settings))
+            why = "; ".join(each.why for each in without) or SHORT
+            judged.append(Line(criterion, [], unavailable=why, done=False))
+            continue
+        told = tuple(f"{', '.join(in_words(each.params))}: {each.why}" for each in without)
+        judged.append(replace(line(criterion, settings), left_out=told))
     return judged
+
+
+_ITSELF = "it would be compared with itself alone; name another standard with --against"
+
+
+def _only_beside_itself(criterion: Criterion, subject: Subject, standards: Sequence[str]) -> bool:
+    """Whether what the criterion asks is no more than that the subject is no worse than itself."""
+    bounded = criterion.below is not None or criterion.above is not None
+    return criterion.margin is not None and not bounded and {*standards} == {subject.key}
 
 
 def line(criterion: Criterion, settings: list[Setting]) -> Line:
@@ -85,17 +100,6 @@ def line(criterion: Criterion, settings: list[Setting]) -> Line:
     worse = somewhere([setting.p for setting in settings])
     broken = somewhere([setting.bound_p for setting in settings])
     return Line(criterion, settings, worse, broken)
-
-
-def _meant(params: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
-    return all(
-        any(points.same(params.get(key), value) for value in _listed(wanted))
-        for key, wanted in at.items()
-    )
-
-
-def _listed(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
 
 
 def _setting(
@@ -161,7 +165,8 @@ def compared(
 
     The margin is a part of the standard's value in each run, or `slack` if that is more than the
     part of its mean. A value that one side lacks in some run decides nothing. Since no worse than
-    one standard is enough, the level of the test is shared by all.
+    one standard is enough, the level of the test is shared by all. Runs beside themselves, of a
+    standard under test, need no test.
     """
     undecided: Standing | None = None if criterion.margin is None else "undecided"
     if not (subject.whole and standard.whole) or subject.seeds != standard.seeds:
@@ -177,7 +182,7 @@ def compared(
     excess = Beyond.of(worse - margin)
     if subject.doubts or standard.doubts:
         return Beside(standard, difference, excess, undecided)
-    if np.array_equal(ours, theirs) and len(ours) > 1:
+    if subject.runs == standard.runs and len(ours) > 1:
         return Beside(standard, difference, excess, "no worse")
     finding = excess.finding(WITHIN / standards)
     return Beside(standard, difference, excess, _STANDING[finding])
@@ -223,12 +228,12 @@ def _decided(line: Line, tests: int) -> Line:
     settings = line.settings
     broken = [s for s in settings if s.kept == "fails" and not s.subject.doubts]
     if broken and line.bound_q is not None and line.bound_q <= LEVEL:
-        proved = [s for s in broken if _proved(s.bound_p, settings)]
+        proved = _proved(broken, [s.bound_p for s in broken], [s.bound_p for s in settings])
         deciding = sorted(proved, key=_beyond_bound, reverse=True)
         return replace(line, verdict="fails", deciding=deciding)
     worse = [s for s in settings if s.standing == "worse"]
     if worse and line.q is not None and line.q <= LEVEL:
-        proved = [s for s in worse if _proved(s.p, settings)]
+        proved = _proved(worse, [s.p for s in worse], [s.p for s in settings])
         deciding = sorted(proved, key=_beyond_margin, reverse=True)
         return replace(line, verdict="worse than standard", deciding=deciding)
     absolute = line.criterion.margin is None
@@ -247,9 +252,18 @@ def _decided(line: Line, tests: int) -> Line:
     )
 
 
-def _proved(p: float | None, settings: Sequence[Setting]) -> bool:
-    """Whether it is so at this setting by its own test, too, corrected for their number."""
-    return p is not None and len(settings) * p <= LEVEL
+def _proved(
+    settings: list[Setting], p_values: Sequence[float | None], every: Sequence[float | None]
+) -> list[Setting]:
+    """Those of the settings that stand by their own test, too, corrected for how many were tested;
+    all of them if none does."""
+    tested = sum(p is not None for p in every)
+    proved = [
+        setting
+        for setting, p in zip(settings, p_values, strict=True)
+        if p is not None and tested * p <= LEVEL
+    ]
+    return proved or settings
 
 
 def _beyond_margin(setting: Setting) -> float:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cclab import pages, shown, whole
+from cclab import _core, pages, shown, whole
 from cclab.drawing.style import svg
 from cclab.evaluation import figure, told
-from cclab.evaluation.evidence import FAULTS
+from cclab.evaluation.evidence import FAULTS, NOT_EVALUATED
 from cclab.evaluation.since import CARD
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PAGE = "index.html"
 MARKDOWN = "card.md"
 JUNIT = "junit.xml"
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def with_changes(card: Card, changes: list[Change]) -> Card:
@@ -57,6 +60,7 @@ def _page(card: Card, pictures: dict[str, bytes]) -> str:
         card=card,
         says=card.suite.says,
         told=told,
+        version=_core.VERSION,
         runs=os.path.relpath(card.runs, card.folder),
         figures={
             line.criterion.id: pages.figure(
@@ -76,24 +80,30 @@ def markdown(card: Card) -> str:
     rows = [
         f"# {card.subject.name}: {says.title}",
         "",
-        f"Suite {card.suite.name}, version {says.version}{form}; backend {card.backend}; beside "
-        f"{', '.join(card.standards)}; {card.seeds_in_words}; intervals of 95%.",
+        f"By {says.source}. Suite {card.suite.name}, version {says.version}{form} (SHA-256 "
+        f"{card.suite.sha256}); cclab {_core.VERSION}, backend {card.backend}; beside "
+        f"{card.standards_in_words}; {card.seeds_in_words}; intervals of 95%.",
         "",
         f"{counted}.",
         "",
-        "| line | | criterion | verdict | evidence | asked |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| line | clause | | criterion | scenario | verdict | evidence | asked |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for line in card.lines:
         c = line.criterion
         asked = told.margin_in_words(c)
-        cells = [c.id, c.obligation, c.text, f"**{line.verdict}**", told.why(line), asked]
-        rows.append(_row(cells))
+        verdict = f"**{line.verdict}**"
+        evidence = [told.why(line), *(f"not run: {each}" for each in line.left_out)]
+        facts = [c.id, c.clause, c.obligation, c.text, c.scenario]
+        rows.append(_row([*facts, verdict, "; ".join(evidence), asked]))
     passed = [(line.criterion.id, line.let_pass) for line in card.lines if line.let_pass]
     if passed:
         rows += ["", "Warnings of the runs that the suite lets pass:", "", "| line | warnings |"]
         rows += ["| --- | --- |"]
         rows += [_row([identity, ", ".join(codes)]) for identity, codes in passed]
+    if card.subject.sha256 is not None:
+        given = shown.line(card.subject.given)
+        rows[2:2] = [f"The variant is {given}, SHA-256 {card.subject.sha256}.", ""]
     if says.absent:
         rows += ["", "Not evaluated:", "", "| clause | | criterion | why |"]
         rows += ["| --- | --- | --- | --- |"]
@@ -115,27 +125,29 @@ def _row(cells: list[str]) -> str:
 def junit(card: Card) -> bytes:
     """A test case for each line: those that fail or are worse than standard have failed, those
     that are undecided or not evaluated are skipped. Since an earlier card, those have failed that
-    became worse, and no others."""
-    changes = None if card.changes is None else {change.id: change for change in card.changes}
-    worse = {change.id: change.why for change in card.changes or () if change.worse}
+    became worse or were lost, and no others."""
+    alone = card.changes is None
+    against = {change.id: change for change in card.changes or () if change.speaks_against}
     root = ElementTree.Element(
         "testsuite",
-        name=f"{card.suite.name} {card.subject.name}",
+        name=_xml(f"{card.suite.name} {card.subject.name}"),
         tests=str(len(card.lines)),
-        failures=str(len(card.faults) if changes is None else len(worse)),
+        failures=str(len(card.faults) if alone else len(against)),
         skipped=str(
-            sum(_is_skipped(line) and line.criterion.id not in worse for line in card.lines)
+            sum(_is_skipped(line) and line.criterion.id not in against for line in card.lines)
         ),
     )
     for line in card.lines:
         case = ElementTree.SubElement(
-            root, "testcase", classname=card.suite.name, name=shown.line(line.criterion.id)
+            root, "testcase", classname=_xml(card.suite.name), name=line.criterion.id
         )
-        because = shown.line(told.why(line))
-        if line.criterion.id in worse:
-            failed = ElementTree.SubElement(case, "failure", message="worse than before")
-            failed.text = shown.line(worse[line.criterion.id])
-        elif line.verdict in FAULTS and changes is None:
+        because = _xml(told.why(line))
+        change = against.get(line.criterion.id)
+        if change is not None:
+            message = "worse than before" if change.worse else "no longer evaluated"
+            failed = ElementTree.SubElement(case, "failure", message=message)
+            failed.text = _xml(change.why)
+        elif line.verdict in FAULTS and alone:
             ElementTree.SubElement(case, "failure", message=line.verdict).text = because
         elif _is_skipped(line):
             ElementTree.SubElement(case, "skipped", message=f"{line.verdict}: {because}")
@@ -146,5 +158,10 @@ def junit(card: Card) -> bytes:
     return text + b"\n"
 
 
+def _xml(text: str) -> str:
+    """The text in one line, without what XML 1.0 has no spelling for."""
+    return _NO_XML.sub("\ufffd", shown.line(text))
+
+
 def _is_skipped(line: Line) -> bool:
-    return line.verdict in ("undecided", "not evaluated")
+    return line.verdict in ("undecided", NOT_EVALUATED)

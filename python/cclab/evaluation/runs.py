@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cclab import shown, sweep, written
 from cclab.errors import InputError, StudyError
+from cclab.plan import in_words
 from cclab.plan.study import Study
+from cclab.quantities import points as of_points
 from cclab.quantities.known import Known
 from cclab.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from cclab.evaluation.evidence import Subject
     from cclab.evaluation.file import Loaded
-    from cclab.evaluation.schema import Scenario
+    from cclab.evaluation.schema import Criterion, Scenario
     from cclab.execute import Listener
     from cclab.execute.address import Scheduler
     from cclab.measure.results import Results
     from cclab.plan import Plan
+    from cclab.plan.plan import Point
+
+
+SHORT = "the short form leaves it out"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A setting that the backend does not do."""
+
+    params: dict[str, Any]
+    why: str
 
 
 @dataclass(frozen=True)
@@ -32,12 +46,12 @@ class Planned:
     scenario: Scenario
     standards: Sequence[str]
     plan: Plan
+    """With the settings that the backend can do, or with all if it can do none."""
     store: Store
+    left_out: Sequence[LeftOut] = ()
 
-    @property
-    def refusals(self) -> list[str]:
-        """Why its backend cannot do it; empty if it can."""
-        return [*self.plan.refusals] if self.plan.unsupported else sweep.absent_kernels(self.plan)
+    refusals: Sequence[str] = ()
+    """Why the backend cannot do it; empty if it can."""
 
 
 def plan(
@@ -77,12 +91,41 @@ def plan(
         except (StudyError, InputError) as error:
             where = f"{suite.path}: scenario {shown.quoted(scenario.name)}"
             raise InputError(f"{where}: {error}") from None
-        planned.append(Planned(scenario, beside, made, Store(out / scenario.name)))
+        possible, left_out = _possible(suite, scenario, made)
+        store = Store(out / scenario.name)
+        why = refusals(suite, possible)
+        planned.append(Planned(scenario, beside, possible, store, left_out, why))
     return planned
 
 
-def check(suite: Loaded, planned: Sequence[Planned]) -> None:
+def _possible(suite: Loaded, scenario: Scenario, made: Plan) -> tuple[Plan, list[LeftOut]]:
+    """The plan without the settings of which the backend does not do all runs, and those; the
+    whole plan if that would leave none."""
+    settings: dict[str, tuple[dict[str, Any], list[Point]]] = {}
+    for point in made.points:
+        params = {k: v for k, v in point.params.items() if k not in scenario.subject}
+        settings.setdefault(json.dumps(params, sort_keys=True), (params, []))[1].append(point)
+    left_out, possible = [], []
+    for params, points in settings.values():
+        why = refusals(suite, made.with_points(points))
+        if why:
+            left_out.append(LeftOut(params, why[0]))
+        else:
+            possible += points
+    if not possible:
+        return made, []
+    return made.with_points([point for point in made.points if point in possible]), left_out
+
+
+def refusals(suite: Loaded, plan: Plan) -> list[str]:
+    """Why the backend cannot do the plan, with places in the suite; empty if it can."""
+    why = plan.refusals if plan.unsupported else sweep.absent_kernels(plan)
+    return [each.replace(f"{suite.folder}/", "") for each in why]
+
+
+def check(suite: Loaded, planned: Sequence[Planned], *, quick: bool) -> None:
     """Raises `StudyError` where a criterion names what no run of its scenario will have."""
+    planned_of = {each.scenario.name: each for each in planned}
     known = {
         each.scenario.name: Known.of({id(r.scenario): r.scenario for r in each.plan.runs}.values())
         for each in planned
@@ -92,12 +135,39 @@ def check(suite: Loaded, planned: Sequence[Planned]) -> None:
             continue
         there = known[criterion.scenario]
         problems = {
+            "at": _at_problem(criterion, planned_of[criterion.scenario], quick=quick),
             "flow": there.flow_problem(criterion.flow) if criterion.flow else "",
             "value": there.problem(criterion.value, criterion.flow),
         }
         for key, problem in problems.items():
             if problem:
                 raise written.wrong(suite.path, suite.text, f".criterion[{index}].{key}", problem)
+
+
+def meant(params: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
+    """Whether a line with this `at` is judged at the setting."""
+    return all(
+        any(of_points.same(params.get(key), value) for value in _listed(wanted))
+        for key, wanted in at.items()
+    )
+
+
+def _listed(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def _at_problem(criterion: Criterion, planned: Planned, *, quick: bool) -> str:
+    """What is wrong about where the criterion is judged; empty if nothing is.
+
+    The short form may leave such a setting out.
+    """
+    settings = [point.params for point in planned.plan.points]
+    settings += [each.params for each in planned.left_out]
+    if any(meant(params, criterion.at) for params in settings):
+        return ""
+    if quick and planned.scenario.quick.set:
+        return ""
+    return "its scenario has no setting with " + ", ".join(in_words(criterion.at))
 
 
 def carry_out(

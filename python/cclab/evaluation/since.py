@@ -13,7 +13,7 @@ from cclab import shown
 from cclab.comparison.correction import LEVEL, adjusted
 from cclab.errors import InputError
 from cclab.evaluation import judge, told
-from cclab.evaluation.evidence import FAULTS, VERDICTS, Sample
+from cclab.evaluation.evidence import FAULTS, NOT_EVALUATED, VERDICTS, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from cclab.evaluation.evidence import Beside, Line, Setting
 
 CARD = "card.json"
+
+ABSENT = "not on the card"
+"""What stands for the verdict of a line that the earlier card lacks."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,15 @@ class Change:
     worse: bool
     """Whether the verdict fell to `fails` or `worse than standard`, or the value is worse by more
     than the margin."""
+    lost: bool
+    """Whether it was evaluated then and is not now, though its runs are there: they do not tell
+    what it asks."""
     why: str
+
+    @property
+    def speaks_against(self) -> bool:
+        """Whether the variant, or what it was measured by, is to be looked at."""
+        return self.worse or self.lost
 
     def document(self) -> dict[str, Any]:
         """As the card's document spells it."""
@@ -44,6 +55,7 @@ class Change:
             "before": self.before,
             "now": self.now,
             "worse": self.worse,
+            "lost": self.lost,
             "why": self.why,
         }
 
@@ -72,21 +84,28 @@ def read(folder: Path, form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changes(card: Card, earlier: dict[str, Any]) -> list[Change]:
-    """What became of each line that both cards have."""
+    """What became of each line that both cards have, and the faults of those that the earlier one
+    lacks."""
     before = {line["id"]: line for line in earlier["lines"]}
     both = [line for line in card.lines if line.criterion.id in before]
     worse = _worse(both, before)
+    worse_of = dict(zip((line.criterion.id for line in both), worse, strict=True))
     return [
-        _change(line, before[line.criterion.id]["verdict"], told_worse)
-        for line, told_worse in zip(both, worse, strict=True)
+        _change(line, before[line.criterion.id]["verdict"], worse_of[line.criterion.id])
+        if line.criterion.id in before
+        else Change(line.criterion.id, ABSENT, line.verdict, True, False, told.why(line))
+        for line in card.lines
+        if line.criterion.id in before or line.verdict in FAULTS
     ]
 
 
 def _change(line: Line, verdict: str, told_worse: str) -> Change:
     rank: dict[str, int] = {name: place for place, name in enumerate(VERDICTS)}
     fell = line.verdict in FAULTS and rank[line.verdict] < rank.get(verdict, len(rank))
-    because = told_worse or (told.why(line) if fell else "")
-    return Change(line.criterion.id, verdict, line.verdict, bool(told_worse) or fell, because)
+    lost = line.verdict == NOT_EVALUATED and line.done and verdict != NOT_EVALUATED
+    because = told_worse or (told.why(line) if fell or lost else "")
+    worse = bool(told_worse) or fell
+    return Change(line.criterion.id, verdict, line.verdict, worse, lost, because)
 
 
 def _worse(lines: Sequence[Line], before: dict[str, Any]) -> list[str]:

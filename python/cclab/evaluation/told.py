@@ -87,6 +87,8 @@ def _difference(criterion: Criterion, setting: Setting) -> str:
     beside = setting.nearest
     if beside is None or beside.difference is None:
         return ""
+    if beside.standard.runs == setting.subject.runs:
+        return ""
     apart = interval(criterion, beside.difference)
     apart = f"{apart.removesuffix('%')} points" if apart.endswith("%") else apart
     return f"; difference to {beside.standard.variant} {apart}"
@@ -103,7 +105,8 @@ def why(line: Line) -> str:
     at = "" if of == 1 else f" at {first.label}"
     said = f"{line.criterion.measure}: {told(line.criterion, first)}{at}"
     if line.verdict in ("no worse than standard", "meets"):
-        return f"{said}{f', the worst of {of} settings' if of > 1 else ''}"
+        said += f", the worst of {of} settings" if of > 1 else ""
+        return said + _difference(line.criterion, first)
     if of > 1:
         said += f"; so at {len(line.deciding)} of {of} settings"
     said += _difference(line.criterion, first)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from cclab.documents.scenario import Scenario
+    from cclab.documents.scenario import Link, Scenario
     from cclab.execute.backends import Backend
     from cclab.plan import Run
 
@@ -16,6 +18,10 @@ _NS = 1e-9
 _MTU = 1500
 _HEADERS = 52
 _WITHOUT_END_S = 60.0
+
+_WRONG = 3.0
+"""Most scenarios of the suites take up to so many times the estimate, with what is done of a run
+beside running it (measured; those whose traffic is more than the bottleneck carries take more)."""
 
 
 def packets(scenario: Scenario) -> float:
@@ -25,15 +31,24 @@ def packets(scenario: Scenario) -> float:
     transfers = _transfers(scenario)
     # Traffic alone has no transfers that would end.
     finite = sum(transfers) / payload if transfers else None
-    rate = scenario["network"]["bottleneck"]["rate"]
-    if rate is None:
+    if scenario["network"]["bottleneck"]["rate"] is None:
         return finite or 0.0
     span = scenario["duration"]
     if span is None and finite is not None:
         return finite
     seconds_long = _WITHOUT_END_S if span is None else span * _NS
-    carried = rate / 8 / (payload + _HEADERS) * seconds_long
+    carried = _bits(scenario["network"]["bottleneck"], seconds_long) / 8 / (payload + _HEADERS)
     return carried if finite is None else min(finite, carried)
+
+
+def _bits(link: Link, seconds_long: float) -> float:
+    """What a link with a rate carries, by its schedule: what waits for a state may never come."""
+    bits, since, rate = 0.0, 0.0, link["rate"] or 0
+    for change in link.get("schedule", []):
+        at = min(change["at"] * _NS, seconds_long)
+        bits += rate * (at - since)
+        since, rate = at, change.get("rate") or rate
+    return bits + rate * (seconds_long - since)
 
 
 def length_s(scenario: Scenario) -> float:
@@ -64,6 +79,38 @@ def seconds_of_all(runs: Sequence[Run], backend: Backend, cpus: int) -> float:
     """Real seconds that `runs` take on `backend` with `cpus` processors."""
     at_a_time = min(cpus, backend.most_jobs or cpus, max(len(runs), 1))
     return sum(number * seconds(run, backend) for run, number in _alike(runs)) / max(at_a_time, 1)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Between which real seconds runs are thought to take."""
+
+    least: float
+    """By the estimate, on processors that nobody else uses."""
+    most: float
+    """As busy as the processors are, and as far as estimates are wrong."""
+
+    @classmethod
+    def of(cls, seconds: float, cpus: int, others: float) -> Span:
+        """Of so many `seconds` on `cpus` processors, beside `others` that use them all the time."""
+        return cls(seconds, seconds * _WRONG * (cpus + others) / cpus)
+
+
+class Forecast:
+    """How long the rest of several sweeps takes, by what those before took."""
+
+    def __init__(
+        self, thought_s: Sequence[float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`thought_s` is what each sweep was thought to take."""
+        self._thought = [*thought_s]
+        self._clock = clock
+        self._began = clock()
+
+    def left_s(self, nth: int) -> float | None:
+        """Seconds from now on, as the sweep `nth` begins; None as long as nothing was done."""
+        done, left = sum(self._thought[:nth]), sum(self._thought[nth:])
+        return left * (self._clock() - self._began) / done if done > 0 else None
 
 
 def packets_of_all(runs: Sequence[Run]) -> float:

@@ -41,6 +41,11 @@ class Measured:
             return False
         return self.trace.has(table)
 
+    @cached_property
+    def transfers(self) -> pl.DataFrame | None:
+        """The transfers of its cross traffic, read once; None where its trace has none."""
+        return self.trace.table("transfers") if self.trace.has("transfers") else None
+
     def table(self, name: str) -> pl.DataFrame:
         """The table `name` of its trace; see `trace.table`."""
         return self.trace.table(name)

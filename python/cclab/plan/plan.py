@@ -131,7 +131,7 @@ class Plan:
         if self.until is None:
             return self
         least = self.until.least
-        return self._with_points(
+        return self.with_points(
             [
                 replace(p, runs=p.runs[:least], spare=[*p.runs[least:], *p.spare])
                 for p in self.points
@@ -146,7 +146,7 @@ class Plan:
         """
         if self.until is None:
             return self
-        return self._with_points([_with_runs(point, self.until.most) for point in self.points])
+        return self.with_points([_with_runs(point, self.until.most) for point in self.points])
 
     @property
     def follows(self) -> bool:
@@ -169,14 +169,15 @@ class Plan:
 
     def with_more_runs(self, points: Container[int]) -> Plan:
         """The plan with another run at each of `points`, by their numbers."""
-        return self._with_points(
+        return self.with_points(
             [
                 replace(p, runs=[*p.runs, p.spare[0]], spare=p.spare[1:]) if k in points else p
                 for k, p in enumerate(self.points)
             ]
         )
 
-    def _with_points(self, points: list[Point]) -> Plan:
+    def with_points(self, points: list[Point]) -> Plan:
+        """The plan with those sweep points and no others."""
         return replace(self, points=points, repeat=max(len(point.runs) for point in points))
 
     @property

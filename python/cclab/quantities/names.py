@@ -162,10 +162,10 @@ class Names(Mapping[str, Any]):
         One that did not end took what was left of the run, which is less than it would take: who
         holds up the slowest until the end has no better numbers for it.
         """
-        trace, scenario = self.run.trace, self.run.run.scenario
-        if not trace.has("transfers"):
+        every, scenario = self.run.transfers, self.run.run.scenario
+        if every is None:
             return pl.DataFrame(schema={"took_s": pl.Float64})
-        transfers = trace.table("transfers").filter(pl.col("start_s") >= scenario["warmup"] / 1e9)
+        transfers = every.filter(pl.col("start_s") >= scenario["warmup"] / 1e9)
         meant = fnmatch.filter(transfers["source"].unique().to_list(), pattern)
         duration = scenario["duration"]
         ends = pl.lit(duration / 1e9) if duration is not None else pl.col("end_s").max()

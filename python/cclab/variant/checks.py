@@ -6,7 +6,7 @@ import inspect
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from cclab._core import Ack, Congestion, Report, Window
+from cclab._core import TAKEN_COLUMNS, Ack, Congestion, Report, Window
 from cclab.variant import HOOKS, Variant
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ def wrong(file: str, cls: type[Variant]) -> str | None:
         isinstance(name, str) and name.isidentifier() for name in traced
     ):
         return f'{file}: {name}.traced = {traced!r}: it is a tuple of names, as ("alpha", "bw_bps")'
+    for index, column in enumerate(traced):
+        if column in traced[:index] or column in TAKEN_COLUMNS:
+            problem = "is there twice" if column in traced[:index] else "is a name of the table's own"
+            return f"{file}: {name}.traced = {traced!r}: {column} {problem}; give each its own"
     for hook in HOOKS:
         why = _wrong_hook(hook, own[hook]) if hook in own else None
         if why:

@@ -66,7 +66,7 @@ impl Bbr {
             self.recovery.on_round();
         }
         self.sample_policer(tcp, sample);
-        if !self.is_tainted() {
+        if !self.resuming.is_tainted() {
             self.bandwidth.take(self.constants.bw_rtts, sample);
         }
     }

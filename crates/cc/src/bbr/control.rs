@@ -56,7 +56,7 @@ impl Recovery {
 
 impl Bbr {
     /// `bbr_bw_to_pacing_rate`.
-    fn rate_of(&self, tcp: &Tcp, bw: u32, gain: u32) -> u64 {
+    pub(super) fn rate_of(&self, tcp: &Tcp, bw: u32, gain: u32) -> u64 {
         bytes_per_second(bw, tcp.mss_cache, gain, self.constants.margin).min(tcp.max_pacing_rate)
     }
 

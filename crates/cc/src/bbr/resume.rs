@@ -1,60 +1,41 @@
-//! Resuming from what an earlier connection found (RFC 9959, on BBR): Startup may send at the rate that
-//! is remembered before it has measured it.
+//! What is remembered of an earlier connection (`crate::resuming`), in the units of the kernel's BBR.
 
 use cclab_interface::{Resumption, Tcp};
 
 use super::{Bbr, Mode};
-
-/// Whether the connection resumes (the flag "carefully-resuming").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Resuming {
-    #[default]
-    No,
-    /// At so many bytes a second at least.
-    At(u64),
-    /// Congestion ended that: what is delivered until Drain is over pushed out others' packets.
-    Drains,
-}
+use crate::resuming::{Pace, Stage, Turn};
 
 impl Bbr {
     pub(super) fn take_step(&mut self, tcp: &mut Tcp, step: Resumption) {
-        match (step, self.resuming) {
-            (Resumption::Begins(rate), _) if self.mode == Mode::Startup => {
-                self.resuming = Resuming::At(rate);
-                self.raise(tcp);
-            }
-            (Resumption::Retreats, Resuming::At(_)) => {
-                // Out of Startup; below it nothing is tainted.
-                self.resuming = match self.mode {
-                    Mode::Startup => Resuming::Drains,
-                    _ => Resuming::No,
-                };
-                self.pipe.fill();
-            }
-            (Resumption::Ends, Resuming::At(_)) => self.resuming = Resuming::No,
-            _ => {}
+        let now = Pace {
+            rate: tcp.pacing_rate,
+            window: u64::from(tcp.snd_cwnd),
+        };
+        match self.resuming.take(step, self.stage(), now) {
+            Some(Turn::Raise(rate)) => self.raise(tcp, rate),
+            Some(Turn::Fill) => self.pipe.fill(),
+            Some(Turn::GiveBack(before)) => self.give_back(tcp, before),
+            None => {}
         }
-    }
-
-    /// Whether the delivery rate says something of the path.
-    pub(super) fn is_tainted(&self) -> bool {
-        self.resuming == Resuming::Drains
     }
 
     /// Behind each acknowledgement: rate and window are those of the rate that is remembered, if that
     /// is more.
     pub(super) fn keep_resuming(&mut self, tcp: &mut Tcp) {
-        match (self.resuming, self.mode) {
-            (Resuming::At(_), Mode::Startup) => self.raise(tcp),
-            (Resuming::Drains, Mode::Startup | Mode::Drain) => {}
-            _ => self.resuming = Resuming::No,
+        if let Some(rate) = self.resuming.keep(self.stage()) {
+            self.raise(tcp, rate);
         }
     }
 
-    fn raise(&self, tcp: &mut Tcp) {
-        let Resuming::At(rate) = self.resuming else {
-            return;
-        };
+    fn stage(&self) -> Stage {
+        match self.mode {
+            Mode::Startup => Stage::Startup,
+            Mode::Drain => Stage::Drain,
+            Mode::ProbeBw | Mode::ProbeRtt => Stage::Later,
+        }
+    }
+
+    fn raise(&self, tcp: &mut Tcp, rate: u64) {
         tcp.pacing_rate = tcp.pacing_rate.max(rate).min(tcp.max_pacing_rate);
         let gain = f64::from(self.constants.high_gain) / f64::from(super::UNIT);
         let seconds = match self.rtt.micros() {
@@ -64,6 +45,15 @@ impl Bbr {
         let window = gain * rate as f64 * seconds / f64::from(tcp.mss_cache);
         tcp.snd_cwnd = tcp.snd_cwnd.max(window as u32).min(tcp.snd_cwnd_clamp);
     }
+
+    /// `bbr_set_pacing_rate` never does so before the pipe is full.
+    fn give_back(&self, tcp: &mut Tcp, before: Pace) {
+        let bw = self.bw();
+        let measured = self.rate_of(tcp, bw, self.gains.pacing);
+        tcp.pacing_rate = tcp.pacing_rate.min(measured.max(before.rate));
+        let window = u64::from(self.inflight(tcp, bw, self.gains.cwnd)).max(before.window);
+        tcp.snd_cwnd = u64::from(tcp.snd_cwnd).min(window) as u32;
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +62,7 @@ mod tests {
 
     use super::*;
     use crate::bbr::tests::Path;
+    use crate::resuming::Resuming;
 
     /// 2 Mbyte/s over 100 ms are 200 segments; times 739/256.
     #[test]
@@ -90,6 +81,26 @@ mod tests {
         path.bbr.resume(&mut path.tcp, Resumption::Ends);
         assert_eq!(path.bbr.resuming, Resuming::No);
         assert_eq!(path.bbr.mode, Mode::Startup);
+        // Ten segments a round trip are what was measured: a rate that none spoke for is given back.
+        let measured = path
+            .bbr
+            .rate_of(&path.tcp, path.bbr.bw(), path.bbr.gains.pacing);
+        assert_eq!(path.tcp.pacing_rate, measured.max(before));
+        assert!(path.tcp.snd_cwnd < 100, "{}", path.tcp.snd_cwnd);
+        path.round(10, |_, _| {});
+        assert!(path.tcp.pacing_rate < 2_000_000);
+    }
+
+    /// What was delivered at the rate remembered keeps it up.
+    #[test]
+    fn a_rate_that_was_validated_stays() {
+        let mut path = Path::new();
+        path.round(10, |_, _| {});
+        path.bbr
+            .resume(&mut path.tcp, Resumption::Begins(2_000_000));
+        path.round(138, |_, _| {});
+        path.bbr.resume(&mut path.tcp, Resumption::Ends);
+        assert!(path.tcp.pacing_rate >= 2_000_000);
     }
 
     /// Congestion ends Startup; what Drain delivers is no bandwidth; when it is over, rates count again.

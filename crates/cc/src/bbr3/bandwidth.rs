@@ -52,7 +52,7 @@ impl Bbr3 {
             bandwidth.round_start = true;
             self.cycle.on_round();
         }
-        if !self.is_tainted() {
+        if !self.resuming.is_tainted() {
             self.bandwidth.take(&rate);
         }
     }

@@ -28,6 +28,10 @@ impl Pacing {
         self.rate
     }
 
+    pub(super) fn bytes_per_second(&self) -> u64 {
+        whole(self.bytes)
+    }
+
     /// At least so many bytes a second.
     pub(super) fn raise(&mut self, bytes: f64) {
         if bytes > self.bytes {
@@ -62,10 +66,15 @@ impl Bbr3 {
 
     /// `SetPacingRateWithGain`: down only once the pipe was full.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
-        let rate = gain * self.bw * (100.0 - self.constants.margin) / 100.0;
+        let rate = self.paced_by(gain);
         if (self.pipe.reached() && rate > 0.0) || rate > self.pacing.bytes {
             self.pacing.set(rate);
         }
+    }
+
+    /// What the bandwidth comes to with that gain, in bytes a second.
+    pub(super) fn paced_by(&self, gain: f64) -> f64 {
+        gain * self.bw * (100.0 - self.constants.margin) / 100.0
     }
 
     /// `SetSendQuantum` (5.6.3).

@@ -1,66 +1,58 @@
-//! Resuming from what an earlier connection found (RFC 9959, on BBR): Startup may send at the rate that
-//! is remembered before it has measured it.
+//! What is remembered of an earlier connection (`crate::resuming`), in the units of BBR's draft.
 
 use super::{Bbr3, State, whole};
 use crate::Resumption;
+use crate::resuming::{Pace, Stage, Turn};
 use crate::window::MAX_WINDOW;
-
-/// Whether the connection resumes (the flag "carefully-resuming").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Resuming {
-    #[default]
-    No,
-    /// At so many bytes a second at least.
-    At(u64),
-    /// Congestion ended that: what is delivered until Drain is over pushed out others' packets.
-    Drains,
-}
 
 impl Bbr3 {
     pub(super) fn take_step(&mut self, step: Resumption) {
-        match (step, self.resuming) {
-            (Resumption::Begins(rate), _) if self.state == State::Startup => {
-                self.resuming = Resuming::At(rate);
-                self.raise();
-            }
-            (Resumption::Retreats, Resuming::At(_)) => {
-                // Out of Startup; below it nothing is tainted.
-                self.resuming = match self.state {
-                    State::Startup => Resuming::Drains,
-                    _ => Resuming::No,
-                };
-                self.pipe.set_reached(true);
-            }
-            (Resumption::Ends, Resuming::At(_)) => self.resuming = Resuming::No,
-            _ => {}
+        let now = Pace {
+            rate: self.pacing.bytes_per_second(),
+            window: self.cwnd,
+        };
+        match self.resuming.take(step, self.stage(), now) {
+            Some(Turn::Raise(rate)) => self.raise(rate),
+            Some(Turn::Fill) => self.pipe.set_reached(true),
+            Some(Turn::GiveBack(before)) => self.give_back(before),
+            None => {}
         }
-    }
-
-    /// Whether the delivery rate says something of the path.
-    pub(super) fn is_tainted(&self) -> bool {
-        self.resuming == Resuming::Drains
     }
 
     /// Behind each acknowledgement: rate and window are those of the rate that is remembered, if that
     /// is more.
     pub(super) fn keep_resuming(&mut self) {
-        match (self.resuming, self.state) {
-            (Resuming::At(_), State::Startup) => self.raise(),
-            (Resuming::Drains, State::Startup | State::Drain) => {}
-            _ => self.resuming = Resuming::No,
+        if let Some(rate) = self.resuming.keep(self.stage()) {
+            self.raise(rate);
         }
     }
 
-    fn raise(&mut self) {
-        let Resuming::At(rate) = self.resuming else {
-            return;
-        };
+    fn stage(&self) -> Stage {
+        match self.state {
+            State::Startup => Stage::Startup,
+            State::Drain => Stage::Drain,
+            _ => Stage::Later,
+        }
+    }
+
+    fn raise(&mut self, rate: u64) {
         let rate = rate as f64;
         self.pacing.raise(rate);
         if let Some(rtt) = self.rtt.get() {
             let window = whole(self.constants.cwnd_gain * rate * rtt.as_secs_f64());
             self.cwnd = self.cwnd.max(window).min(MAX_WINDOW);
         }
+    }
+
+    /// `SetPacingRateWithGain` never does so before the pipe was full.
+    fn give_back(&mut self, before: Pace) {
+        let (pacing, window) = self.state.gains(&self.constants);
+        let measured = self.paced_by(pacing).max(before.rate as f64);
+        if measured < self.pacing.bytes_per_second() as f64 {
+            self.pacing.set(measured);
+        }
+        let window = self.inflight(self.bw, window).max(before.window);
+        self.cwnd = self.cwnd.min(window);
     }
 }
 
@@ -69,6 +61,7 @@ mod tests {
     use super::*;
     use crate::CongestionControl;
     use crate::bbr3::tests::{MSS, Path};
+    use crate::resuming::Resuming;
 
     /// 2 Mbyte/s over 100 ms are 200 segments, twice.
     #[test]
@@ -84,6 +77,23 @@ mod tests {
         path.bbr().resume(Resumption::Ends);
         assert_eq!(path.bbr().resuming, Resuming::No);
         assert_eq!(path.bbr().state, State::Startup);
+        // Twenty segments a round trip are what was measured: a rate that none spoke for is given back.
+        assert!(rate(&mut path) < Some(1_200_000));
+        assert!(path.bbr().cwnd / MSS < 100);
+        path.round(10, 20);
+        assert!(rate(&mut path) < Some(1_200_000));
+    }
+
+    /// What was delivered at the rate remembered keeps it up.
+    #[test]
+    fn a_rate_that_was_validated_stays() {
+        let mut path = Path::new();
+        path.round(10, 20);
+        path.bbr().resume(Resumption::Begins(2_000_000));
+        path.round(140, 200);
+        path.bbr().resume(Resumption::Ends);
+        let rate = path.bbr().pacing_rate().map(|rate| rate.bps() / 8);
+        assert!(rate >= Some(2_000_000), "{rate:?}");
     }
 
     /// Congestion ends Startup, and what Drain delivers is no bandwidth.

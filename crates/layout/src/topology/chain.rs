@@ -20,6 +20,7 @@ pub(super) fn lay(builder: &mut Builder<'_>, travellers: &[Traveller<'_>]) {
             nodes: [source, sink],
             rightward: vec![left[0], BOTTLENECK, right[0]],
             leftward: vec![right[1], BOTTLENECK_REVERSE, left[1]],
+            detours: Vec::new(),
             access: Some([left, right]),
         };
         builder.route_with_own_delay(traveller, sides);

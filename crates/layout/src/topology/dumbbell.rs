@@ -47,6 +47,7 @@ pub(super) fn between_own_hosts(
         nodes: [left, right],
         rightward: between(at_left[0], 0, at_right[0]),
         leftward,
+        detours: Vec::new(),
         access: Some([at_left, at_right]),
     };
     builder.route(traveller, sides);

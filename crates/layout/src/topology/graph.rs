@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Graph, Step};
+use cclab_spec::{Graph, Reroute, Step};
 use cclab_units::Time;
 
 use crate::builder::{Builder, Sides, Traveller};
@@ -27,6 +27,7 @@ pub(super) fn lay(builder: &mut Builder<'_>, travellers: &[Traveller<'_>]) {
             nodes: [nodes[from], nodes[to]],
             rightward: routes.between(from, to),
             leftward: routes.between(to, from),
+            detours: routes.detours(from, to),
             access: None,
         };
         builder.route_with_own_delay(traveller, sides);
@@ -88,18 +89,30 @@ struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    fn between(&mut self, from: &'a str, to: &'a str) -> Vec<LinkId> {
-        let Routes {
-            graph,
-            links,
-            known,
-        } = self;
-        let steps = known.entry((from, to)).or_insert_with(|| {
-            let steps = graph.route(from, to);
+    /// The ways there and back after each change of routes.
+    fn detours(&self, from: &str, to: &str) -> Vec<(Time, [Vec<LinkId>; 2])> {
+        let way = |reroute: &Reroute, from: &str, to: &str| {
+            let steps = self.graph.route_after(reroute, from, to);
             let steps = steps.expect("nodes without a way are refused with the study");
-            let link = |step: Step| links[step.link][usize::from(step.back)];
-            steps.into_iter().map(link).collect()
-        });
-        steps.clone()
+            self.over(steps)
+        };
+        let reroutes = self.graph.reroutes.iter();
+        let detours = reroutes.map(|r| (r.at, [way(r, from, to), way(r, to, from)]));
+        detours.collect()
+    }
+
+    fn over(&self, steps: Vec<Step>) -> Vec<LinkId> {
+        let link = |step: Step| self.links[step.link][usize::from(step.back)];
+        steps.into_iter().map(link).collect()
+    }
+
+    fn between(&mut self, from: &'a str, to: &'a str) -> Vec<LinkId> {
+        if let Some(way) = self.known.get(&(from, to)) {
+            return way.clone();
+        }
+        let steps = self.graph.route(from, to);
+        let way = self.over(steps.expect("nodes without a way are refused with the study"));
+        self.known.insert((from, to), way.clone());
+        way
     }
 }

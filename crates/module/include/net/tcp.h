@@ -201,12 +201,23 @@ struct cclab_column {
 };
 
 #define cclab_field(field_) (((cclab_state *)0)->field_)
-#define cclab_odd_size(field_)                                                 \
-	(sizeof(cclab_field(field_)) != 1 && sizeof(cclab_field(field_)) != 2 && \
-	 sizeof(cclab_field(field_)) != 4 && sizeof(cclab_field(field_)) != 8)
+#define cclab_is_real(field_)                                                  \
+	(__builtin_types_compatible_p(__typeof__(cclab_field(field_)), float) || \
+	 __builtin_types_compatible_p(__typeof__(cclab_field(field_)), double))
+/* Nothing, for a field that is a whole number. */
+#define cclab_whole(field_)                                                    \
+	(0 * sizeof(struct {                                                   \
+		_Static_assert(!cclab_is_real(field_) &&                       \
+			(sizeof(cclab_field(field_)) == 1 ||                   \
+			 sizeof(cclab_field(field_)) == 2 ||                   \
+			 sizeof(cclab_field(field_)) == 4 ||                   \
+			 sizeof(cclab_field(field_)) == 8),                    \
+			"a column is a field of whole numbers: " #field_);     \
+		int nothing;                                                   \
+	}))
 #define cclab_column(kind_, name_, field_, meaning_, words_)                   \
 	{ name_, meaning_, words_, kind_, __builtin_offsetof(cclab_state, field_), \
-	  sizeof(cclab_field(field_)) + BUILD_BUG_ON_ZERO(cclab_odd_size(field_)), \
+	  sizeof(cclab_field(field_)) + cclab_whole(field_),                   \
 	  (__typeof__(cclab_field(field_)))-1 < (__typeof__(cclab_field(field_)))1 }
 
 #define CCLAB_NUMBER(name, field, meaning) cclab_column(0, name, field, meaning, NULL)

@@ -559,6 +559,50 @@ const OTHERS: &[(&str, &str)] = &[
         "#,
     ),
     (
+        "routes that change",
+        r#"
+        duration = "6s"
+        [network]
+        topology = "graph"
+        reroute = [{ at = "2s", without = ["short"] }, { at = "4s" }]
+        [[network.link]]
+        name = "short"
+        from = "a"
+        to = "b"
+        rate = "6Mbit"
+        delay = "5ms"
+        queue = { limit = "40p" }
+        bottleneck = true
+        [[network.link]]
+        name = "long"
+        from = "a"
+        to = "b"
+        rate = "3Mbit"
+        delay = "40ms"
+        queue = { limit = "40p" }
+        [[network.link]]
+        from = "b"
+        to = "c"
+        delay = "1ms"
+        [[flow]]
+        from = "a"
+        to = "c"
+        [[flow]]
+        from = "c"
+        to = "a"
+        cc = "reno"
+        [[traffic]]
+        kind = "poisson"
+        from = "a"
+        to = "b"
+        load = 0.1
+        transfer = "20kB"
+        [[probe]]
+        from = "a"
+        to = "c"
+        "#,
+    ),
+    (
         "everything at once",
         r#"
         duration = "6s"

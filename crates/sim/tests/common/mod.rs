@@ -143,6 +143,7 @@ fn graph_of(network: &Network) -> Graph {
     let mut detour = network.access.clone();
     detour.delay = Time::from_millis(network.bottleneck.delay.as_millis() / 3);
     Graph {
+        reroutes: Vec::new(),
         links: vec![
             edge("left", "a", "r1", false, &network.access),
             edge("middle", "r1", "r2", false, &network.bottleneck),

@@ -6,10 +6,10 @@ use cclab_units::Time;
 
 use super::datagrams::video;
 use super::positive_time;
+use crate::application::{Application, Media, PaceChange};
 use crate::de::At;
 use crate::error::{Problem, unknown};
 use crate::kinds::{APPLICATIONS, Kind};
-use crate::scenario::{Application, Media, PaceChange};
 use crate::text::{BriefOrFull, OneOrMany, TimeText};
 use crate::written;
 

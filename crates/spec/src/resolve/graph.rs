@@ -5,7 +5,7 @@ use cclab_units::Time;
 use super::link::Links;
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::graph::{Arc, Graph, GraphLink, Map};
+use crate::graph::{Arc, Graph, GraphLink, Map, Reroute};
 use crate::link::Place;
 use crate::path::link_name;
 use crate::scenario::Topology;
@@ -37,6 +37,13 @@ pub(super) fn map<'a>(
                 "write topology = \"graph\", or leave the list out",
             )
             .or_at(link.at));
+        }
+        if let Some(reroute) = network.reroute.0.first() {
+            return Err(Problem::new(
+                "there is one way through this network, and no routes change",
+                "write topology = \"graph\" and its links, or leave `reroute` out",
+            )
+            .or_at(reroute.at.at));
         }
         if let Some(link) = &network.bottleneck_link {
             return Err(Problem::new(
@@ -97,7 +104,28 @@ pub(super) fn map<'a>(
             delay: link.delay.map_or(Time::ZERO, |delay| delay.0),
         });
     }
-    Ok(Some(Map { arcs }))
+    let reroutes = reroutes(network, names)?;
+    Ok(Some(Map { arcs, reroutes }))
+}
+
+/// The changes of routes, in the order of time.
+fn reroutes(network: &written::Network, names: &[String]) -> Result<Vec<Reroute>, Problem> {
+    let mut reroutes = Vec::new();
+    for written in &network.reroute.0 {
+        let mut without = Vec::new();
+        for name in &written.without.0 {
+            let index = names.iter().position(|link| *link == name.value);
+            let known = names.iter().map(String::as_str);
+            let index = index.ok_or_else(|| unknown("link", &name.value, known).or_at(name.at))?;
+            without.push(index as u32);
+        }
+        without.sort_unstable();
+        without.dedup();
+        let at = written.at.value.0;
+        reroutes.push(Reroute { at, without });
+    }
+    reroutes.sort_by_key(|reroute| reroute.at);
+    Ok(reroutes)
 }
 
 fn plain(name: &str) -> Result<(), Problem> {
@@ -118,6 +146,12 @@ pub(super) fn graph(
     resolved: &mut Links<'_, '_>,
 ) -> Result<Graph, Problem> {
     let bottleneck = under_study(network, link_names)?;
+    for reroute in &network.reroute.0 {
+        let begins = resolved
+            .path
+            .begins("a change of routes", reroute.at.value.0);
+        begins.map_err(|problem| problem.or_at(reroute.at.at))?;
+    }
     let mut links = Vec::new();
     for (written, name) in network.link.iter().zip(link_names) {
         let value = &written.value;
@@ -143,6 +177,7 @@ pub(super) fn graph(
     Ok(Graph {
         links,
         bottleneck: bottleneck as u32,
+        reroutes: reroutes(network, link_names)?,
     })
 }
 

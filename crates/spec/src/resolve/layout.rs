@@ -156,7 +156,7 @@ fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
         Direction::Reverse => (to, from),
     };
     let way = |a: &At<String>, b: &At<String>| {
-        map.route(&a.value, &b.value).ok_or_else(|| {
+        map.route(&a.value, &b.value, &[]).ok_or_else(|| {
             Problem::new(
                 format!("there is no way from `{}` to `{}`", a.value, b.value),
                 "join them by links, one of which leads each way",
@@ -165,6 +165,21 @@ fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
         })
     };
     let own_rtt = map.delay_of(&way(from, to)?) + map.delay_of(&way(to, from)?);
+    for reroute in &map.reroutes {
+        for (a, b) in [(from, to), (to, from)] {
+            if map.route(&a.value, &b.value, &reroute.without).is_none() {
+                return Err(Problem::new(
+                    format!(
+                        "from {} on there is no way from `{}` to `{}`",
+                        reroute.at, a.value, b.value
+                    ),
+                    "let `without` of the `reroute` leave one; for a time in which all is lost \
+                     write `outage`",
+                )
+                .or_at(b.at));
+            }
+        }
+    }
     Ok(Ends {
         direction: Direction::Forward,
         crosses: None,

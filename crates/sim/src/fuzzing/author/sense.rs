@@ -177,8 +177,9 @@ impl Author<'_> {
                     }
                 }
                 false => {
-                    network.remove("link");
-                    network.remove("bottleneck_link");
+                    for key in ["link", "bottleneck_link", "reroute"] {
+                        network.remove(key);
+                    }
                 }
             }
             if !parking_lot {
@@ -190,6 +191,10 @@ impl Author<'_> {
         }
         if let Some(links) = network.get_mut("link").and_then(Value::as_array_mut) {
             self.join(links);
+            let links = links.len();
+            if let Some(reroutes) = network.get_mut("reroute") {
+                beside_the_row(reroutes, links);
+            }
         }
         let stack = text(study, "stack").unwrap_or_default();
         let of_linux = stack.is_empty() || stack.starts_with("linux");
@@ -264,6 +269,22 @@ impl Author<'_> {
         if source.contains_key("rtt") {
             let rtt = self.bytes.whole(100, 600);
             source.insert("rtt".into(), json!(format!("{rtt}ms")));
+        }
+    }
+}
+
+/// Lets changes of routes leave the row of nodes joined: they leave out links beside it alone.
+fn beside_the_row(reroutes: &mut Value, links: usize) {
+    let reroutes = match reroutes {
+        Value::Array(reroutes) => reroutes.iter_mut().collect(),
+        reroute => vec![reroute],
+    };
+    let beside: Vec<Value> = (NODES.len() - 1..links)
+        .map(|index| json!(format!("l{index}")))
+        .collect();
+    for reroute in reroutes.into_iter().filter_map(Value::as_object_mut) {
+        if let Some(Value::Array(without)) = reroute.get_mut("without") {
+            without.retain(|link| beside.contains(link));
         }
     }
 }

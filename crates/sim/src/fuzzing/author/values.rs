@@ -64,6 +64,11 @@ impl Author<'_> {
             (_, "name") => (0..9)
                 .map(|i| format!("{}{i}", table.to_lowercase()))
                 .collect(),
+            ("Reroute", "without") => {
+                let number = self.bytes.whole(0, 2);
+                let links = (0..number).map(|_| format!("l{}", self.bytes.whole(3, 5)));
+                return json!(links.collect::<Vec<String>>());
+            }
             ("Trace", "capture") => return json!(["bottleneck"]),
             (_, "sysctl") => {
                 let settings: Vec<&str> = stack::settings().collect();

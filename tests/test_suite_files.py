@@ -1,0 +1,254 @@
+"""Suites as files that users copy and change, and cards as files that others read."""
+
+from __future__ import annotations
+
+import shutil
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from cclab import evaluation
+from cclab.errors import InputError, StudyError
+from cclab.evaluation import judge
+from cclab.evaluation.evidence import Sample
+from cclab.evaluation.schema import Criterion
+
+DEAF = Path(__file__).parent / "variants" / "deaf.c"
+
+VERSIONS = {
+    "aqm": (3, "9dfa74df0e28ef40a81f580c547d7e6213f73fce2a349e3cf310db3165a69272"),
+    "bbr": (4, "831ad6834b79eefe090ecc0e61b2693f48f3b94cf4adb39babc0f58f57e7e755"),
+    "c4": (3, "343a5f392d4a81d4508c353adfa065a473c96091439a84dc3d9ce7b758245c72"),
+    "l4s": (2, "00d96f054c731ed93e2c9d1a7adaa59cbb46e3d11b71b9f8fcde01121a55d5fa"),
+    "nsperf": (4, "597c8f67dc7342e5d41da99284e96fe3933100876a1da75f0abac24b75cd5c9b"),
+    "prudentia": (2, "4f259c10b0e34d48666e317ed9ddf2aa67f96360888d135edf6963f4171cdd3e"),
+    "rfc9743": (4, "3ceea2c5a97670dab7d1e29710987a8ae15f06061ff7c411dd1a6aa91bd7bc20"),
+    "tcpeval": (3, "86f290755545ceed08d604831c7fd18bc9fb38809d9a363525749e8023de1d66"),
+    "transperf": (2, "3f70cf1727415b5663f4f25460fd18e7396c7f396cd9c095bf8af78e6393a319"),
+}
+"""Each suite's version, and what it is the version of: the digest of its files, but for the number
+of the version."""
+
+STUDY = """
+duration = "5s"
+
+[network.bottleneck]
+rate  = "5Mbit"
+queue = { limit = "1bdp" }
+
+[[flow]]
+name  = "x"
+rtt   = "40ms"
+start = { at = "0s", spread = "1s" }
+
+[sweep]
+"flow.x.cc"                 = ["cubic"]
+"network.bottleneck.queue.kind" = ["droptail", "codel"]
+"""
+
+SUITE = """
+title     = "A suite"
+source    = "this test"
+version   = 1
+standards = ["cubic", "reno"]
+despite   = ["bottleneck-not-full", "too-few-loss-cycles", "no-congestion-signal",
+             "too-few-round-trips"]
+
+[[scenario]]
+name    = "alone"
+title   = "One flow"
+study   = "alone.toml"
+subject = ["flow.x.cc"]
+repeat  = 3
+despite = ["not-converged"]
+
+[[criterion]]
+id         = "goodput"
+clause     = "5.1"
+obligation = "MUST"
+text       = "fills the link"
+scenario   = "alone"
+measure    = "goodput"
+value      = "goodput_bps"
+flow       = "x"
+unit       = "bit/s"
+better     = "higher"
+margin     = 0.3
+"""
+
+
+def written(folder: Path, suite: str = SUITE, study: str = STUDY) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "suite.toml").write_text(suite)
+    (folder / "alone.toml").write_text(study)
+    return folder
+
+
+@pytest.mark.parametrize("name", sorted(VERSIONS))
+def test_a_suite_that_changed_has_another_version(name: str) -> None:
+    version, digest = VERSIONS[name]
+    suite = evaluation.load(name)
+    assert (suite.says.version, suite.sha256) == (version, digest), (
+        f"suite {name} is not what it was at version {version}: where a scenario, a criterion or a "
+        "margin changed, raise its version; then write version and digest here"
+    )
+
+
+def test_every_suite_has_its_version_here() -> None:
+    assert {path.parent.name for path in evaluation.file.SHIPPED.glob("*/suite.toml")} == {
+        *VERSIONS
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "where", "problem"),
+    [
+        ('"goodput"\nclause', '"../../x"\nclause', "18:1", "it names a file"),
+        ('name    = "alone"', 'name    = "../leak"', "10:1", "it names a file"),
+        ('name    = "alone"', 'name    = "figures"', "10:1", "a folder of its own"),
+        (
+            'scenario   = "alone"',
+            'scenario   = "alone"\nat         = { "network.bottleneck.queue.kind" = "red" }',
+            "23:1",
+            "has no setting with queue.kind = red",
+        ),
+    ],
+)
+def test_wrong_suites_are_refused_before_any_run(
+    tmp_path: Path, before: str, after: str, where: str, problem: str
+) -> None:
+    assert before in SUITE
+    folder = written(tmp_path / "own", SUITE.replace(before, after, 1))
+    with pytest.raises(StudyError) as raised:
+        evaluation.evaluate("cubic", suite=folder, out=tmp_path / "out")
+    assert f"suite.toml:{where}" in str(raised.value)
+    assert problem in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_setting_that_the_short_form_leaves_out_is_not_evaluated(tmp_path: Path) -> None:
+    short = """quick   = { set = ['sweep.network.bottleneck.queue.kind=["droptail"]'] }
+despite = ["not-converged"]"""
+    text = SUITE.replace('despite = ["not-converged"]', short).replace(
+        'scenario   = "alone"',
+        'scenario   = "alone"\nat         = { "network.bottleneck.queue.kind" = "codel" }',
+    )
+    folder = written(tmp_path / "own", text)
+    card = evaluation.evaluate("cubic", suite=folder, quick=True, out=tmp_path / "out")
+    [line] = card.lines
+    assert (line.verdict, line.unavailable) == ("not evaluated", "the short form leaves it out")
+
+
+def test_settings_that_a_backend_does_not_do_leave_the_others(tmp_path: Path) -> None:
+    """Of two disciplines, the kernel's network of its own has one."""
+    study = STUDY.replace('"codel"]', '"adaptive-red"]').replace('"5Mbit"', '"5Mbit"')
+    folder = written(tmp_path / "own", study=study)
+    loaded = evaluation.load(folder)
+    subject = evaluation._subject("cubic")
+    [planned] = evaluation.runs.plan(
+        loaded,
+        subject,
+        ["cubic", "reno"],
+        tmp_path / "out",
+        quick=False,
+        backend="netns",
+        repeat=None,
+        seed=None,
+    )
+    assert [p.params["network.bottleneck.queue.kind"] for p in planned.plan.points] == [
+        "droptail"
+    ] * 2
+    assert not planned.refusals
+    [left_out] = planned.left_out
+    assert left_out.params == {"network.bottleneck.queue.kind": "adaptive-red"}
+    assert "adaptive-red" in left_out.why
+    assert str(tmp_path) not in left_out.why
+
+
+def test_a_changed_copy_of_a_standard_stands_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "tcp_cubic.c"
+    text = DEAF.read_text()
+    [name] = [line for line in text.splitlines() if ".name" in line]
+    file.write_text(text.replace(name, '\t.name = "cubic",'))
+    folder = written(tmp_path / "own")
+    card = evaluation.evaluate(str(file), suite=folder, against="cubic", out=tmp_path / "out")
+    [line] = card.lines
+    variants = {sample.variant for sample in line.settings[0].samples}
+    assert variants == {"cubic of tcp_cubic.c", "cubic"}
+    told = (card.folder / "card.md").read_text()
+    assert told.startswith("# cubic of tcp_cubic.c: A suite\n")
+    assert evaluation.load(folder).sha256 in told
+    assert str(card.subject.sha256) in told
+    picture = (card.folder / "figures" / "goodput.svg").read_text()
+    assert "cubic of tcp_cubic.c" in picture
+
+
+def test_a_standard_alone_beside_itself_is_not_evaluated(tmp_path: Path) -> None:
+    text = SUITE.replace('["cubic", "reno"]', '["cubic"]')
+    card = evaluation.evaluate("cubic", suite=written(tmp_path / "own", text), out=tmp_path / "out")
+    [line] = card.lines
+    assert line.verdict == "not evaluated"
+    assert "itself alone" in line.unavailable
+
+
+def test_an_earlier_card_is_not_overwritten_by_the_name_of_its_file(tmp_path: Path) -> None:
+    folder = written(tmp_path / "own")
+    evaluation.evaluate("reno", suite=folder, out=tmp_path / "out")
+    before = (tmp_path / "out" / "card.json").read_bytes()
+    for named in (tmp_path / "out", tmp_path / "out" / "card.json"):
+        with pytest.raises(InputError, match="where this card is written to"):
+            evaluation.evaluate("reno", suite=folder, out=tmp_path / "out", since=named)
+    assert (tmp_path / "out" / "card.json").read_bytes() == before
+
+
+def test_cards_of_suites_that_differ_cannot_be_compared(tmp_path: Path) -> None:
+    folder = written(tmp_path / "own")
+    evaluation.evaluate("reno", suite=folder, out=tmp_path / "out")
+    shutil.copytree(tmp_path / "out", tmp_path / "before")
+    written(folder, SUITE.replace("0.3", "0.4"))
+    with pytest.raises(InputError, match="`suite_sha256` is"):
+        evaluation.evaluate("reno", suite=folder, out=tmp_path / "out", since=tmp_path / "before")
+
+
+def test_a_fault_of_a_line_that_the_earlier_card_lacks_is_told(tmp_path: Path) -> None:
+    bound = SUITE[SUITE.index("[[criterion]]") :].replace("margin     = 0.3", "above      = 1e9")
+    folder = written(tmp_path / "own", SUITE + bound.replace('"goodput"', '"rate"', 1))
+    evaluation.evaluate("reno", suite=folder, only="goodput", out=tmp_path / "out")
+    before = tmp_path / "out" / "only" / "goodput"
+    card = evaluation.evaluate("reno", suite=folder, since=before, out=tmp_path / "out")
+    assert not card.met
+    [rate] = [change for change in card.changes or [] if change.id == "rate"]
+    assert (rate.before, rate.now, rate.worse) == ("not on the card", "fails", True)
+
+
+def test_junit_is_xml_whatever_a_folder_is_called(tmp_path: Path) -> None:
+    folder = written(tmp_path / "su\x01ite\ufffe")
+    card = evaluation.evaluate("reno", suite=folder, out=tmp_path / "out")
+    root = ElementTree.parse(card.folder / "junit.xml").getroot()
+    assert root.get("tests") == "1"
+
+
+def test_settings_that_prove_a_fault_are_counted_among_those_tested() -> None:
+    """Four of five settings were doubted: the fifth is not corrected for them, and is told."""
+    criterion = Criterion(
+        id="c",
+        clause="1",
+        obligation="MUST",
+        text="keeps the bound",
+        scenario="s",
+        measure="m",
+        value="x",
+        better="lower",
+        below=0.0,
+    )
+    values = [0.6, 1.4, 0.8, 1.2, -0.1]
+    settings = []
+    for nth in range(5):
+        doubts = () if nth == 4 else ("limited-by-rwnd",)
+        sample = Sample("x", [1, 2, 3, 4, 5], [*values], ["r"] * 5, doubts=doubts)
+        settings.append(judge.at_setting(criterion, {"n": nth}, sample, []))
+    [line] = judge.corrected([judge.line(criterion, settings)])
+    assert 0.01 < (line.bound_p or 0) < 0.05
+    assert line.verdict == "fails"
+    assert [setting.params for setting in line.deciding] == [{"n": 4}]
