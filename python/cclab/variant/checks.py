@@ -38,7 +38,9 @@ def wrong(file: str, cls: type[Variant]) -> str | None:
         return f'{file}: {name}.traced = {traced!r}: it is a tuple of names, as ("alpha", "bw_bps")'
     for index, column in enumerate(traced):
         if column in traced[:index] or column in TAKEN_COLUMNS:
-            problem = "is there twice" if column in traced[:index] else "is a name of the table's own"
+            problem = (
+                "is there twice" if column in traced[:index] else "is a name of the table's own"
+            )
             return f"{file}: {name}.traced = {traced!r}: {column} {problem}; give each its own"
     for hook in HOOKS:
         why = _wrong_hook(hook, own[hook]) if hook in own else None
