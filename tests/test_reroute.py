@@ -214,3 +214,9 @@ def test_kernels_refuse_routes_that_change(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY.replace("EXTRA", ""))
     with pytest.raises(InputError, match="routes that change"):
         cclab.run(tmp_path / "study.toml", backend="linux", out=tmp_path / "out")
+
+
+def test_explain_tells_that_routes_change(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace("EXTRA", ""))
+    [point] = cclab.Study.load(tmp_path / "study.toml").explain()
+    assert any(note.startswith("routes change at 3 s, 6 s: ") for note in point.notes)

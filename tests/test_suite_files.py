@@ -106,12 +106,14 @@ def test_every_suite_has_its_version_here() -> None:
     [
         ('"goodput"\nclause', '"../../x"\nclause', "18:1", "it names a file"),
         ('name    = "alone"', 'name    = "../leak"', "10:1", "it names a file"),
+        ('scenario   = "alone"', 'scenario   = "alon"', "22:1", "did you mean 'alone'?"),
         ('name    = "alone"', 'name    = "figures"', "10:1", "a folder of its own"),
         (
             'scenario   = "alone"',
             'scenario   = "alone"\nat         = { "network.bottleneck.queue.kind" = "red" }',
             "23:1",
-            "has no setting with queue.kind = red",
+            "has no setting with network.bottleneck.queue.kind = red; it has "
+            "network.bottleneck.queue.kind = droptail, network.bottleneck.queue.kind = codel",
         ),
     ],
 )
@@ -182,6 +184,21 @@ def test_a_changed_copy_of_a_standard_stands_beside_it(tmp_path: Path) -> None:
     assert str(card.subject.sha256) in told
     picture = (card.folder / "figures" / "goodput.svg").read_text()
     assert "cubic of tcp_cubic.c" in picture
+
+
+def test_a_suite_called_as_another_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "suites" / "transperf")
+    card = evaluation.evaluate("reno", suite="transperf", out=tmp_path / "out")
+    suite, standard = card.remarks
+    assert suite == (
+        "The suite is that of suites/transperf, not the one called so that comes with cclab."
+    )
+    assert standard == "reno is one of the standards, and so no worse than standard."
+    for name in ("index.html", "card.md"):
+        told = (card.folder / name).read_text()
+        assert suite in told
+        assert standard in told
 
 
 def test_a_standard_alone_beside_itself_is_not_evaluated(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ pub struct MeasureInput {
     pub warmup: Time,
     /// When the bottleneck's rate first changes; absent if it does not.
     pub rate_changes: Option<Time>,
+    /// When routes of a graph first change; absent if they do not.
+    pub routes_change: Option<Time>,
     /// For each flow the largest rate that the slowest link on its way has before the end; absent
     /// if none has any, and of all flows where paths are not known: then it is the bottleneck's.
     pub largest_rates: Vec<Option<Rate>>,
@@ -101,6 +103,10 @@ impl From<&Scenario> for MeasureInput {
                 let schedule = scenario.network.bottleneck.schedule.iter();
                 let changes = schedule.filter(|change| change.rate.is_some());
                 changes.map(|change| change.at).min()
+            },
+            routes_change: {
+                let graph = scenario.network.graph.as_ref();
+                graph.and_then(|graph| graph.reroutes.first().map(|change| change.at))
             },
             largest_rates: paths.as_ref().map_or_else(Vec::new, |paths| {
                 paths.largest_rates(scenario.duration.unwrap_or(Time::NEVER))

@@ -166,6 +166,7 @@ pub(crate) fn rate(text: &str) -> Result<Rate, Problem> {
         .filter(|bare| bare.ends_with("bit"))
         .unwrap_or(text);
     let (number, unit) = split(bare);
+    let unit = unit.trim();
     if let Some(prefix) = unit.to_ascii_lowercase().strip_suffix("bps") {
         let right = match prefix {
             "m" => "Mbit",

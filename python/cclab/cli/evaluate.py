@@ -198,6 +198,8 @@ def _print(card: Card) -> None:
     show(console, table)
     counts = ", ".join(f"{number} {verdict}" for verdict, number in card.counts.items() if number)
     tell(counts)
+    for remark in card.remarks:
+        tell(remark)
     if card.changes is None:
         return
     worse = [change for change in card.changes if change.worse]

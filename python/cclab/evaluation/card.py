@@ -72,6 +72,21 @@ class Card:
         return ", ".join(self.standards) + "".join(others)
 
     @property
+    def remarks(self) -> list[str]:
+        """What a reader would take otherwise, in sentences."""
+        remarks = []
+        if self.suite.is_own:
+            remarks.append(
+                f"The suite is that of {self.suite.folder}, not the one called so that comes with "
+                "cclab."
+            )
+        if self.subject.key in self.standards:
+            remarks.append(
+                f"{self.subject.name} is one of the standards, and so no worse than standard."
+            )
+        return remarks
+
+    @property
     def met(self) -> bool:
         """Whether nothing speaks against it: with an earlier card, whether nothing became worse,
         or was lost."""

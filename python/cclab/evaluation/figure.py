@@ -73,7 +73,7 @@ def _drawn(line: Line) -> Drawing:
         axes.axvline(bound / divisor, color=LOST, linewidth=0.8, linestyle="--", zorder=1)
     axes.margins(x=0.05)
     if least >= 0 and axes.get_xscale() == "linear":
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, 1.04 * axes.get_xlim()[1])
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_yticks(range(len(labels)), labels)
     axes.tick_params(axis="y", length=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 from dataclasses import dataclass
@@ -59,6 +60,12 @@ class Loaded:
                     f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode()
                 )
         return digest.hexdigest()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is called as one that comes with cclab, and is another."""
+        shipped = SHIPPED / self.name
+        return shipped.is_dir() and not shipped.samefile(self.folder)
 
     def scenario(self, name: str) -> Scenario:
         """The scenario called `name`, which the file has."""
@@ -125,7 +132,9 @@ def _problems(says: Suite, folder: Path) -> Iterator[tuple[str, str]]:
     for index, criterion in enumerate(says.criterion):
         at = f".criterion[{index}]"
         if criterion.scenario not in scenarios:
-            yield f"{at}.scenario", f"no scenario {shown.quoted(criterion.scenario)}"
+            near = difflib.get_close_matches(criterion.scenario, scenarios, 1)
+            meant = f"; did you mean {shown.quoted(near[0])}?" if near else ""
+            yield f"{at}.scenario", f"no scenario {shown.quoted(criterion.scenario)}{meant}"
         yield from ((f"{at}.{key}", problem) for key, problem in _of_criterion(criterion))
 
 

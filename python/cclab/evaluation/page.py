@@ -86,6 +86,7 @@ def markdown(card: Card) -> str:
         "",
         f"{counted}.",
         "",
+        *(sentence for remark in card.remarks for sentence in (remark, "")),
         "| line | clause | | criterion | scenario | verdict | evidence | asked |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]

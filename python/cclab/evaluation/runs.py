@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cclab import shown, sweep, written
 from cclab.errors import InputError, StudyError
-from cclab.plan import in_words
+from cclab.plan.plan import text
 from cclab.plan.study import Study
 from cclab.quantities import points as of_points
 from cclab.quantities.known import Known
@@ -161,13 +161,22 @@ def _at_problem(criterion: Criterion, planned: Planned, *, quick: bool) -> str:
 
     The short form may leave such a setting out.
     """
-    settings = [point.params for point in planned.plan.points]
+    subject = planned.scenario.subject
+    settings = [
+        {key: value for key, value in point.params.items() if key not in subject}
+        for point in planned.plan.points
+    ]
     settings += [each.params for each in planned.left_out]
     if any(meant(params, criterion.at) for params in settings):
         return ""
     if quick and planned.scenario.quick.set:
         return ""
-    return "its scenario has no setting with " + ", ".join(in_words(criterion.at))
+    asked = ", ".join(f"{key} = {text(value)}" for key, value in criterion.at.items())
+    there = dict.fromkeys(
+        f"{key} = {text(value)}" for params in settings for key, value in params.items()
+    )
+    known = f"it has {', '.join(there)}" if there else "it sweeps nothing but the variant"
+    return f"its scenario has no setting with {asked}; {known}"
 
 
 def carry_out(

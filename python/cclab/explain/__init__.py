@@ -340,6 +340,12 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
 def _of_courses(network: Network, links: list[limits.RatedLink]) -> list[str]:
     """Links of which more than the rate changes in the course of a run, or at no known instant."""
     notes = []
+    times = [change["at"] / 1e9 for change in network.get("graph", {}).get("reroutes", [])]
+    if times:
+        at = ", ".join(f"{time:g} s" for time in times)
+        notes.append(
+            f"routes change at {at}: paths, limits and what is expected are those at the start"
+        )
     for name in dict.fromkeys(link.name for link in links):
         written = limits.link_called(network, name)
         if written is not None and "triggered" in written:

@@ -127,6 +127,14 @@ pub(super) fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, St
     let links: Vec<usize> = idle.into_iter().map(|(link, _)| link).collect();
     let by_delay = avoiding_queues(evidence, &links);
     let end = evidence.trace.summary.end;
+    if evidence.input.routes_change.is_some_and(|at| at < end) {
+        return Some((
+            format!("{named} in the steady window: routes change, and may lead elsewhere"),
+            "nothing, where that is what the study is about; its metrics are of this link alone, \
+             those of others are in `links` and `queue_samples` of the trace"
+                .to_owned(),
+        ));
+    }
     let changes = evidence.input.rate_changes.is_some_and(|at| at < end);
     if changes && links.contains(&BOTTLENECK) {
         let why = match &by_delay {

@@ -176,6 +176,24 @@ fn what_leaves_room_on_purpose_is_not_told_to_mend_the_network() {
 }
 
 #[test]
+fn a_link_that_routes_leave_is_not_told_to_have_another_rate() {
+    let mut trace = shared(|_| 0.5);
+    trace.queue_samples[3].1.tx_bytes = 50_000_000;
+    let told = |routes_change: Option<Time>| {
+        let input = MeasureInput {
+            routes_change,
+            ..WARMUP
+        };
+        raised(&trace, &input, "bottleneck-not-full").expect("half of it was used")
+    };
+    let (message, remedy) = told(Some(seconds(50.0)));
+    assert!(message.contains("routes change"), "{message}");
+    assert!(!remedy.contains("[network.access]"), "{remedy}");
+    let (message, _) = told(Some(seconds(200.0)));
+    assert!(!message.contains("routes change"), "{message}");
+}
+
+#[test]
 fn repeats_that_a_clock_alone_tells_apart_are_identical() {
     let repeat = |factor: f64| {
         let mut run = measure(&trace(), &WARMUP);

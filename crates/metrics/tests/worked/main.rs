@@ -139,6 +139,7 @@ fn trace() -> Trace {
 const WARMUP: MeasureInput = MeasureInput {
     warmup: Time::from_secs(10),
     rate_changes: None,
+    routes_change: None,
     largest_rates: Vec::new(),
     sampled_every: Time::ZERO,
     ecn: Vec::new(),
