@@ -66,6 +66,11 @@ def test_only_gaps_that_double_one_after_the_other_count(
     assert gaps(*lengths, until=until) == times
 
 
+@pytest.mark.parametrize("samples", [0, 1])
+def test_fewer_than_two_samples_have_no_gap(samples: int) -> None:
+    assert math.isnan(doublings(np.ones(samples), np.ones(samples)))
+
+
 def test_who_sends_no_more_has_doubled_as_often_as_fits() -> None:
     # 10 ms between samples: 20, 40, 80, 160, 320 and 640 ms are less than the 2 s of silence.
     assert gaps(until=3.0) == 6

@@ -26,7 +26,8 @@ PARTS = ("question", "theory", "prediction", "study", "kernel", "verdict", "exer
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
     """The labs and what lies beside them, as a reader has them: without the repository."""
-    return Path(shutil.copytree(FOLDER, tmp_path / "desk"))
+    left = shutil.ignore_patterns("results", "*.py", ".ipynb_checkpoints")
+    return Path(shutil.copytree(FOLDER, tmp_path / "desk", ignore=left))
 
 
 @pytest.mark.usefixtures("kernel")

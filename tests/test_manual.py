@@ -39,7 +39,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_two_who_read_manual_pages_complain_of_nothing(page: Path) -> None:
     for words in (["mandoc", "-Tlint", "-Wwarning"], ["man", "--warnings", "--local-file"]):
-        done = subprocess.run([*words, page], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*words, page],
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, done.stderr) == (0, ""), words
         assert words[0] == "man" or done.stdout == ""
 

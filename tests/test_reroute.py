@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import cclab
+from cclab import verification
 from cclab.errors import InputError, StudyError
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def test_the_same_seed_gives_the_same_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "place", "problem"),
     [
-        (('["short"]', '["shirt"]'), "8:27", "unknown link `shirt`; did you mean `short`?"),
+        (('["short"]', '["shirt"]'), "8:26", "unknown link `shirt`; did you mean `short`?"),
         (('["short"]', '["short", "long"]'), "41:8", "from 3s on there is no way"),
         (
             ('at = "6s"', 'at = "9s"'),
@@ -220,3 +221,22 @@ def test_explain_tells_that_routes_change(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY.replace("EXTRA", ""))
     [point] = cclab.Study.load(tmp_path / "study.toml").explain()
     assert any(note.startswith("routes change at 3 s, 6 s: ") for note in point.notes)
+
+
+def test_one_link_needs_no_list(tmp_path: Path) -> None:
+    listed, named = (
+        run(tmp_path / name, study=STUDY.replace('["short"]', without))
+        for name, without in (("listed", '["short"]'), ("named", '"short"'))
+    )
+    assert listed.run.id == named.run.id
+
+
+def test_captures_at_a_link_that_routes_leave_contradict_nothing(tmp_path: Path) -> None:
+    text = STUDY.replace("EXTRA", "").replace(
+        'events = ["ack"] }', 'events = ["ack"], capture = ["bottleneck"] }'
+    )
+    (tmp_path / "study.toml").write_text(text)
+    cclab.run(tmp_path / "study.toml", out=tmp_path / "out")
+    verified = verification.verify(tmp_path / "out")
+    assert verified.agrees
+    assert any("routes change" in skipped.why for skipped in verified.skipped)

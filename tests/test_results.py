@@ -249,7 +249,9 @@ def test_a_mistake_in_a_notebooks_study_is_told_with_its_place() -> None:
         cclab.Study.of("durration = '1s'", "mine")
 
 
-@pytest.mark.parametrize("name", ["", "..", ".hidden", "a/b", "/tmp/a", "a\\b", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["", "..", ".hidden", "a/b", "/tmp/a", "a\\b", "a\0b", "x" * 300, "\ud800"]
+)
 def test_what_names_no_folder_names_no_study(name: str) -> None:
     with pytest.raises(InputError, match="cannot name a study"):
         cclab.Study.of(STUDY, name)

@@ -1,6 +1,6 @@
 """What a release has beside its wheels: `make release TAG=v0.1.0`.
 
-    python wheels/release.py check TAG     before anything is built: the tag is that of this version
+    python wheels/release.py check TAG     before wheels are built: the tag is that of this version
     python wheels/release.py gather [DIR]  after it: the other files, and the digests of all of them
 
 constraints.txt      the versions of packages that cclab was tested with, for pip

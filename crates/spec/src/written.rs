@@ -167,8 +167,7 @@ pub(crate) struct Reroute {
     pub at: At<TimeText>,
     /// Names of the links that no route crosses from then on, there and back. Default: none, so
     /// that routes are again what they were.
-    #[serde(default)]
-    pub without: OneOrMany<At<String>>,
+    pub without: Option<At<OneOrMany<String>>>,
 }
 
 /// A queueing discipline, its limit, and its parameters beside them, spelt as tc spells them.

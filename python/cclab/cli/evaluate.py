@@ -16,6 +16,7 @@ from cclab.cli.console import Grid, count, note, print_json, show, stdout, style
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
+from cclab.evaluation.since import ABSENT
 from cclab.execute import estimate
 from cclab.execute.backends import backend as backend_called
 from cclab.late import late
@@ -204,10 +205,13 @@ def _print(card: Card) -> None:
         return
     worse = [change for change in card.changes if change.worse]
     for change in worse:
-        tell(f"worse than before: {change.id}: {change.why}")
+        beside = "no line of the earlier card" if change.before == ABSENT else "worse than before"
+        tell(f"{beside}: {change.id}: {change.why}")
     lost = [change for change in card.changes if change.lost]
     for change in lost:
         tell(f"no longer evaluated: {change.id}: {change.why}")
-    lines, became = count(len(card.changes), "line"), len(worse) or "none"
+    both = [change for change in card.changes if change.before != ABSENT]
+    lines = count(len(both), "line")
+    became = sum(change.worse for change in both) or "none"
     gone = f", {len(lost)} could not be evaluated again" if lost else ""
     tell(f"since the earlier card: of {lines} in both, {became} became worse{gone}")

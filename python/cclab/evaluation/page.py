@@ -12,7 +12,7 @@ from cclab import _core, pages, shown, whole
 from cclab.drawing.style import svg
 from cclab.evaluation import figure, told
 from cclab.evaluation.evidence import FAULTS, NOT_EVALUATED
-from cclab.evaluation.since import CARD
+from cclab.evaluation.since import ABSENT, CARD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,6 +146,8 @@ def junit(card: Card) -> bytes:
         change = against.get(line.criterion.id)
         if change is not None:
             message = "worse than before" if change.worse else "no longer evaluated"
+            if change.before == ABSENT:
+                message = line.verdict
             failed = ElementTree.SubElement(case, "failure", message=message)
             failed.text = _xml(change.why)
         elif line.verdict in FAULTS and alone:

@@ -74,6 +74,8 @@ def read(folder: Path, form: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"no card to compare with: {path}: {error.strerror}{hint}") from None
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{path} is no card: {error}") from None
+    if not isinstance(earlier.get("lines"), list):
+        raise InputError(f"{path} is no card: it has no lines")
     for key, value in form.items():
         if earlier.get(key) != value:
             raise InputError(

@@ -14,6 +14,9 @@ from cclab.explain import Explained, explain
 from cclab.plan import Plan, measures, ready
 from cclab.shown import line, text_of
 
+_LONGEST = 200
+"""Bytes of a name: file systems take 255, of which a results folder may add some."""
+
 _LARGEST = 4 << 20
 """A study is written by a person: more bytes than this are some other file."""
 
@@ -73,7 +76,11 @@ class Study:
         `name` stands in messages and names its results folder. Paths in it start at the working
         folder. Raises `StudyError` as `load` does, and `InputError` if `name` cannot name a folder.
         """
-        if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
+        try:
+            too_long = len(name.encode()) > _LONGEST
+        except UnicodeEncodeError:
+            too_long = True
+        if not name or name.startswith(".") or any(sign in name for sign in "/\\\0") or too_long:
             raise InputError(f"{shown.quoted(name)} cannot name a study: it names a folder, too")
         _core.check(text, name)
         return cls(line(name), name, text)

@@ -20,8 +20,11 @@ def doublings(time: NDArray[np.float64], segments_sent: NDArray[np.float64]) -> 
     A departure is a sample by which more segments had left than by the one before. The silence from
     the last departure to the last sample counts as so many doublings as fit into it, since who
     sends no more sends less than who doubles on: of a gap of 1 s before it, 6 s are two, of 2 and
-    4 s. Before fewer than two departures the gap is that between samples.
+    4 s. Before fewer than two departures the gap is that between samples. Not a number with fewer
+    than two samples.
     """
+    if len(time) < 2:
+        return float("nan")
     departures = time[1:][np.diff(segments_sent) > 0]
     gaps = np.diff(departures)
     most = in_a_row = 0

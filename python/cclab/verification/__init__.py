@@ -14,6 +14,7 @@ from cclab.errors import CaptureError, DamagedRunsError, InputError, RunError
 from cclab.measure.points import Measured
 from cclab.measure.results import read_metrics
 from cclab.store import Store
+from cclab.verification.conditions import ON_ITS_WAY
 from cclab.verification.numbers import NUMBERS
 from cclab.verification.sides import Run, captured, flows_at
 from cclab.verification.verified import Compared, Skipped, Subject, Verified
@@ -137,7 +138,7 @@ def _one(number: Number, flow: Flow, seen: Seen, subject: Subject) -> Compared |
     place = seen.capture.place
     if seen.capture.incomplete is not None:
         return Skipped(number.name, place, seen.capture.incomplete)
-    for condition in number.conditions:
+    for condition in (ON_ITS_WAY, *number.conditions):
         if not condition.holds(flow, seen):
             return Skipped(number.name, place, condition.unless)
     trace, capture = number.trace(flow, seen), number.capture(flow, seen)

@@ -9,6 +9,10 @@ WHOLE = Condition(
     "captures do not cover the whole run (trace.from, trace.until)",
     lambda flow, _: flow.run.covered == (0, flow.run.end_ns),
 )
+ON_ITS_WAY = Condition(
+    "routes change: the flow does not cross this link all the time",
+    lambda flow, seen: not flow.run.routes_change or seen.capture.place in ("sender", "receiver"),
+)
 SEEN = Condition("the capture shows nothing of the flow", lambda _, seen: bool(seen.rows))
 ONE = Condition(
     "a program opened several connections, whose times and rates are none of one connection",

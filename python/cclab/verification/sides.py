@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.captures.capture import read
+from cclab.documents import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +98,16 @@ class Run:
         """What a graph calls the bottleneck, which is a point by that name, too."""
         graph = self.scenario["network"].get("graph")
         return None if graph is None else graph["links"][graph["bottleneck"]]["name"]
+
+    @property
+    def routes_change(self) -> bool:
+        """Whether flows do not cross the same links all the time."""
+        return bool(self.scenario["network"].get("graph", {}).get("reroutes"))
+
+    @cached_property
+    def crossings(self) -> list[tuple[list[int], list[int]]]:
+        """Of each flow the links that its data cross, and its acknowledgements, by their rows."""
+        return [(flow["data"], flow["acks"]) for flow in describe(self.scenario)["flows"]]
 
     @cached_property
     def covered(self) -> tuple[int, int]:

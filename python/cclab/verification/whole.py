@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.verification.bounds import rate_slack
-from cclab.verification.conditions import READ_IN_TIME, TIMED, UNLOST, WHOLE
+from cclab.verification.conditions import ON_ITS_WAY, READ_IN_TIME, TIMED, UNLOST, WHOLE
 from cclab.verification.numbers import goodput_seen
 from cclab.verification.sides import NANOSECONDS
 
@@ -92,6 +92,8 @@ def _lacking(captures: Captures, points: list[str], absent: Because) -> str | No
 
 
 def _no_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> str | None:
+    if run.routes_change:
+        return ON_ITS_WAY.unless
     return _lacking(captures, ["bottleneck"], Because.NO_BOTTLENECK) or _not_whole(run)
 
 
@@ -112,8 +114,16 @@ def _ways(run: Run, capture: Captured, link: int) -> list[dict[str, Any]]:
         row
         for flow in run.flows
         for seen in (capture.of(flow),)
-        for row in (seen.rows if (flow.written["direction"] == "reverse") == link else seen.back)
+        for row in _over(run, flow, seen, link)
     ]
+
+
+def _over(run: Run, flow: Flow, seen: Seen, link: int) -> list[dict[str, Any]]:
+    """The flow's directions of connections that take a link."""
+    if run.link_under_study is None:
+        return seen.rows if (flow.written["direction"] == "reverse") == link else seen.back
+    data, acks = run.crossings[flow.index]
+    return [*(seen.rows if link in data else ()), *(seen.back if link in acks else ())]
 
 
 def _delivered(run: Run, captures: Captures, _flow: Flow | None) -> Both:

@@ -113,10 +113,11 @@ fn reroutes(network: &written::Network, names: &[String]) -> Result<Vec<Reroute>
     let mut reroutes = Vec::new();
     for written in &network.reroute.0 {
         let mut without = Vec::new();
-        for name in &written.without.0 {
-            let index = names.iter().position(|link| *link == name.value);
+        let left_out = written.without.iter();
+        for (name, place) in left_out.flat_map(|at| at.value.0.iter().map(|name| (name, at.at))) {
+            let index = names.iter().position(|link| link == name);
             let known = names.iter().map(String::as_str);
-            let index = index.ok_or_else(|| unknown("link", &name.value, known).or_at(name.at))?;
+            let index = index.ok_or_else(|| unknown("link", name, known).or_at(place))?;
             without.push(index as u32);
         }
         without.sort_unstable();
