@@ -60,6 +60,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
             "scatter.js",
             "course.js",
             "phases.js",
+            "over.js",
             "panel.js",
             "timeline.js",
             "opened.js",

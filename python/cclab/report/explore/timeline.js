@@ -27,12 +27,20 @@ function showTimes() {
   const extents = new Map();
   for (const chart of panels) {
     const { panel } = chart;
-    const [least, most] = extentOf(panel, chart.shown(), time.times);
+    const [least, most] = extentOf(panel, chart.shown(), chart.crosses(), time.times);
     const [low, high] = extents.get(panel.key) ?? [Infinity, -Infinity];
     extents.set(panel.key, [Math.min(low, least), Math.max(high, most)]);
   }
+  /** @type {Map<string, number>} */
+  const reached = new Map();
   for (const chart of panels) {
-    const [least, most] = extents.get(chart.panel.key) ?? [0, 1];
+    const { key } = chart.panel;
+    const most = extents.get(key)?.[1] ?? 0;
+    reached.set(key, Math.max(reached.get(key) ?? most, reachOf(chart.levels(), most)));
+  }
+  for (const chart of panels) {
+    const { key } = chart.panel;
+    const [least, most] = [extents.get(key)?.[0] ?? 0, reached.get(key) ?? 1];
     chart.show(time.times, scaleOf(chart.panel, least, most));
   }
   writeTime();
@@ -47,7 +55,7 @@ function showTimes() {
  */
 function scaleOf({ isOffset, kind }, least, most) {
   if (kind === "phase") return [0, most || 1];
-  if (least > most || most === 0) return [0, 1];
+  if (most <= 0) return [0, 1];
   const room = (most - least || most) * 0.04;
   return isOffset ? [Math.max(0, least - room), most + room] : [0, most * 1.08];
 }
