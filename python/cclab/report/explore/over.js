@@ -1,6 +1,9 @@
 // What is drawn in a panel beside its curves: ticks, crosses, and levels, with their samples.
 
 const LEVEL_WIDTH = 1.1;
+const TICK_HEIGHT = 7;
+const TICK_ROW = 9; // with the gap below it
+const TICK_SHARE = TICK_ROW / 84; // about, of the plot of a panel
 const CROSS = 2.4; // from the middle of a cross to its ends, across and up
 
 /**
@@ -56,14 +59,14 @@ function drawTicks(u, { step, ticks }, [from, to], hidden) {
   context.lineWidth = devicePixelRatio;
   for (const [nth, { label, colour, counts }] of ticks.entries()) {
     if (hidden.has(ticksName(label))) continue;
-    const top = bbox.top + nth * 9 * devicePixelRatio;
+    const top = bbox.top + nth * TICK_ROW * devicePixelRatio;
     context.strokeStyle = inkOf(colour);
     context.beginPath();
     for (const place of counts.keys()) {
       const time = (place + 1) * step;
       if (time < from || time > to) continue;
       const x = Math.round(u.valToPos(time, "x", true));
-      along(context, [x, top], [x, top + 7 * devicePixelRatio]);
+      along(context, [x, top], [x, top + TICK_HEIGHT * devicePixelRatio]);
     }
     context.stroke();
   }
