@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from cclab import Results
     from cclab.drawing.style import Drawing
@@ -117,6 +118,10 @@ def axes_of(drawing: Drawing | None) -> list[Axes]:
     return [axes for axes in drawing.axes if axes.lines]
 
 
+def heights_of(line: Line2D) -> np.ndarray:
+    return np.asarray(line.get_ydata(), dtype=float)
+
+
 def unit_of(drawing: Drawing | None) -> float:
     """In what a figure has its numbers."""
     assert drawing is not None
@@ -176,13 +181,13 @@ def test_levels_are_those_of_the_figure(results: Results) -> None:
     drawing = throughput.draw(results)
     unit = unit_of(drawing)
     whole = [
-        [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
+        [line for line in axes.lines if np.array_equal(line.get_xdata(), [0, 1])]
         for axes in axes_of(drawing)
     ]
     # The rate where a repair handed over what had waited, and what the window allows.
     assert [len(lines) for lines in whole] == [2, 2]
     for lines, panel in zip(whole, panels_of(results, "throughput"), strict=True):
-        wanted = {(round(line.get_ydata()[0] * unit), to_hex(line.get_color())) for line in lines}
+        wanted = {(round(heights_of(line)[0] * unit), to_hex(line.get_color())) for line in lines}
         levels = panel["levels"]
         got = {(round(value), own["colour"]) for own in levels for value in own["values"]}
         assert got == wanted
@@ -190,7 +195,7 @@ def test_levels_are_those_of_the_figure(results: Results) -> None:
             [length * line.get_linewidth() for length in level["dash"]]
             for line, level in zip(lines, levels, strict=True)
         )
-        assert patterns == sorted(list(line._dash_pattern[1]) for line in lines)  # type: ignore[attr-defined]
+        assert patterns == sorted([*line._dash_pattern[1]] for line in lines)  # type: ignore[attr-defined]
     assert drawing is not None
     names = [artist.get_label() for artist in drawing.told]
     assert {own["label"] for own in panel["levels"]} <= set(names)
@@ -274,7 +279,7 @@ def test_crosses_are_those_of_the_figure(results: Results, tmp_path: Path, trace
     unit = unit_of(drawing)
     for axes, panel in zip(axes_of(drawing), panels_of(results, "sequence"), strict=True):
         [marks] = [line for line in axes.lines if line.get_marker() == "x"]
-        wanted = np.array([marks.get_xdata(), np.asarray(marks.get_ydata()) * unit])
+        wanted = np.array([marks.get_xdata(), heights_of(marks) * unit])
         got = np.concatenate(
             [[unpacked(own["times"]), unpacked(own["values"])] for own in panel["crosses"]], axis=1
         )
