@@ -257,6 +257,17 @@ class Tab:
         )
         self.settle()
 
+    def darken(self) -> None:
+        """Asks for dark paper, as the user's settings do."""
+        dark = {"name": "prefers-color-scheme", "value": "dark"}
+        self._call("Emulation.setEmulatedMedia", features=[dark])
+        self.settle()
+
+    def printed(self) -> bytes:
+        """The page on paper, as PDF: A4, with the margins that a browser proposes."""
+        made = self._call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
+        return base64.b64decode(made["data"])
+
     def picture(self, *, whole: bool = False) -> bytes:
         """What is seen, or all of the page, as PNG."""
         taken = self._call("Page.captureScreenshot", captureBeyondViewport=whole)

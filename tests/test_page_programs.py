@@ -25,7 +25,8 @@ PROGRAMS = sorted(FOLDER.glob("tsconfig.*.json"))
 def files_of(configuration: Path) -> list[Path]:
     """The files of the program that a configuration of tsc names."""
     patterns: list[str] = json.loads(configuration.read_text())["include"]
-    folders = [(FOLDER / pattern).parent.resolve() for pattern in patterns]
+    programs = [FOLDER / pattern for pattern in patterns if pattern.endswith(".js")]
+    folders = [pattern.parent.resolve() for pattern in programs]
     return [file for folder in folders for file in sorted(folder.glob("*.js"))]
 
 

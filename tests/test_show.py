@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import cclab
+from attacks.disks import CCLAB, PRIVATE
 from browser import Chromium
-from cclab import report
+from cclab import report, whole
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
+from cclab.errors import StoreError
 from cclab.report import explore, stamp
 from cclab.report.explore import series
+from conftest import files_of
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from cclab import Results
@@ -92,6 +100,76 @@ def test_it_only_prints_without_a_display_or_a_browser(
     done = cli("show", folder)
     assert (done.returncode, done.stdout) == (DONE, f"{page}\n")
     assert "no browser could be started" in done.stderr
+
+
+def shown_read_only(folder: Path, elsewhere: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`cclab show` of a folder on a file system that is mounted to be read alone; temporary files
+    go elsewhere."""
+    script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" || exit 99\n"$@"\n'
+    return subprocess.run(
+        [*PRIVATE, "sh", "-c", script, str(folder), *CCLAB, "show", str(folder), *words],
+        env={**os.environ, "TMPDIR": str(elsewhere)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_a_folder_that_can_only_be_read_is_shown_from_elsewhere(
+    reported: bool,
+    folder: Path,
+    browser: Path,
+    results: Results,
+    tmp_path: Path,
+) -> None:
+    if reported:
+        report.write(cclab.load(folder), folder / "report")
+    before = files_of(folder)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run = results.runs[2].run.id
+    done = shown_read_only(folder, elsewhere, "--run", run[:8])
+    assert done.returncode == DONE, done.stderr
+    address = done.stdout.strip()
+    assert address.endswith(f"/{report.EXPLORE}#run={run}")
+    kept = folder / "report" if reported else elsewhere
+    assert address.startswith(kept.as_uri())
+    if reported:
+        assert done.stderr == ""
+    else:
+        assert done.stderr.startswith(f"{folder} can only be read: the page is in {elsewhere}/")
+    assert files_of(folder) == before
+    # What the browser was told to open leads there.
+    leading = Path(browser.read_text().strip().removeprefix("file://"))
+    assert leading.is_relative_to(elsewhere)
+    with Chromium(tmp_path / "chromium") as chromium, chromium.opened(leading) as tab:
+        assert tab.value("location.href") == address
+        assert "cubic" in tab.value("document.getElementById('run').textContent")
+        assert tab.value("document.querySelectorAll('#series figure').length") > 3
+        assert tab.complaints() == []
+
+
+def test_that_no_temporary_folder_can_be_made_is_told(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        refused = StoreError("cannot write: Read-only file system")
+        refused.errno = errno.EROFS
+        raise refused
+
+    monkeypatch.setattr(whole, "files", refuse)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    assert invoke(["show", str(folder), "--no-open"]) == WRONG_INPUT
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == (
+        "error: cannot make a temporary folder: No such file or directory; set TMPDIR to one\n"
+    )
 
 
 def test_a_run_for_which_there_was_no_room_is_put_into_the_page(

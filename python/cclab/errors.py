@@ -29,6 +29,10 @@ OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system refuses because the disk is full or fails, and not for what it was asked."""
 
 
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""What the system says where this user can read, and make nothing."""
+
+
 class InputError(ValueError):
     """A command or a call asks for something that cannot be: the message says what to change."""
 
@@ -45,6 +49,11 @@ class StoreError(OSError):
         """Whether the disk, not the choice of the folder, is to blame."""
         cause = self.__cause__
         return isinstance(cause, OSError) and cause.errno in OF_THE_DISK
+
+    @property
+    def of_read_only(self) -> bool:
+        """Whether the folder is one that this user can only read."""
+        return self.errno in READ_ONLY
 
     def __str__(self) -> str:
         return str(self.args[0])

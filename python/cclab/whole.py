@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab import _core
-from cclab.errors import InputError, StoreError
+from cclab.errors import READ_ONLY, InputError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,9 +37,6 @@ _NO_SUCH_RENAME = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _LOCK, _NEW, _OLD = "lock", "new", "old"
 """What is in a folder in which something is made: the file that its maker holds a lock on, what is
 made, and what was in its place."""
-
-_NOT_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""What the system says where no new folder can be made beside one that can be written."""
 
 
 def sync(path: Path) -> None:
@@ -225,7 +222,8 @@ def _place_for(target: Path, held: contextlib.ExitStack) -> Path:
     try:
         return _place(target, held)
     except OSError as error:
-        if error.errno not in _NOT_BESIDE or not target.is_dir():
+        # No new folder can be made beside one that can be written.
+        if error.errno not in READ_ONLY or not target.is_dir():
             raise
         return _place(within, held)
 

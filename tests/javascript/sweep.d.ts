@@ -69,13 +69,43 @@ interface Ticks {
 }
 
 /**
- * Curves of one quantity, a key of `quantities`; `link` is whose queue it is.
+ * What `values` are at all times, in one look.
+ *
+ * The axis goes up to those within `reach` times all that curves come to. One that is higher has
+ * an arrow at the top and is said to be `above`, unless that is empty.
+ */
+interface Level {
+  label: string;
+  colour: string;
+  dash: Array<number>;
+  values: Array<number>;
+  reach: number;
+  above: string;
+}
+
+/**
+ * What occurred to the line number `line`: when, in seconds, and at which value.
+ */
+interface Crosses {
+  line: number;
+  label: string;
+  colour: string;
+  times: Packed;
+  values: Packed;
+}
+
+/**
+ * Curves of one quantity, a key of `quantities`; `link` is whose queue it is, and `notes` are
+ * words about it.
  */
 interface CoursePanel {
   quantity: string;
   link?: string;
   curves: Array<Curve>;
   ticks: Array<Ticks>;
+  levels?: Array<Level>;
+  crosses?: Array<Crosses>;
+  notes?: Array<string>;
 }
 
 /**

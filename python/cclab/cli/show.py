@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cclab import report as reports
 from cclab.cli.console import note, tell
 from cclab.cli.held import measured_in
-from cclab.errors import InputError
+from cclab.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.measure.results import Results
 
 
 def show(
@@ -36,18 +42,49 @@ def show(
         raise InputError("--with lays a run beside another: give --run too")
     asked = [beginning for beginning in (run, with_) if beginning is not None]
     measured = measured_in(folder)
-    out = folder / "report"
     chosen = reports.runs_called(measured, asked)
     for lacking in [one.run.id for one in chosen if not one.is_sampled]:
         note(f"run {lacking} recorded no samples: trace.interval is 0s, so it has no time series")
-    reports.refresh(measured, out, [one.run.id for one in chosen if one.is_sampled])
-    page = (out / reports.EXPLORE).absolute()
+    page = _explored(measured, folder, [one.run.id for one in chosen if one.is_sampled])
     fragment = reports.fragment_of(chosen)
     tell(f"{page.as_uri()}#{fragment}" if fragment else str(page))
     if not no_open:
         # Desktops open files, and lose what stands behind their names: a page leads there.
-        leading = reports.write_leading(measured, out, fragment) if fragment else page
-        _open(leading.absolute())
+        _open(_leading(measured, page, fragment) if fragment else page)
+
+
+def _explored(measured: Results, folder: Path, series: Sequence[str]) -> Path:
+    """The page of runs, with the `series` of these: in the report or, where none can be written,
+    elsewhere."""
+    out = folder / "report"
+    try:
+        reports.refresh(measured, out, series)
+    except StoreError as error:
+        if not error.of_read_only:
+            raise
+        page = reports.write_explored(measured, _elsewhere(), series)
+        note(f"{folder} can only be read: the page is in {page.parent}, until you remove that")
+        return page.absolute()
+    return (out / reports.EXPLORE).absolute()
+
+
+def _leading(measured: Results, page: Path, fragment: str) -> Path:
+    """A page that leads to a place in `page`: beside it or, if none can be written, elsewhere."""
+    try:
+        return reports.write_leading(measured, page.parent, page, fragment).absolute()
+    except StoreError as error:
+        if not error.of_read_only:
+            raise
+        return reports.write_leading(measured, _elsewhere(), page, fragment).absolute()
+
+
+def _elsewhere() -> Path:
+    """A new folder that stays: when a browser has read what is in it is not known."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="cclab-show-"))
+    except OSError as error:
+        reason = error.strerror or error
+        raise StoreError(f"cannot make a temporary folder: {reason}; set TMPDIR to one") from error
 
 
 def _open(page: Path) -> None:

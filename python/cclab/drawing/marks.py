@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 
 from cclab.drawing.style import MUTED
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from cclab.drawing.palette import Look
+    from cclab.drawing.palette import Dash, Look
     from cclab.drawing.style import Drawing
     from cclab.measure.stats import Estimate
 
@@ -29,6 +30,16 @@ def settings(look: Look, size: float = 4.0, **more: Any) -> dict[str, Any]:
         "markeredgecolor": "white",
         "markeredgewidth": 0.5,
     } | more
+
+
+def dash_lengths(dash: Dash) -> list[float]:
+    """How long the strokes of a dash are and the gaps behind them, in widths of the line."""
+    if isinstance(dash, tuple):
+        return list(dash[1])
+    if dash == "solid":
+        return []
+    dashed = dash == "--"
+    return list(mpl.rcParamsDefault["lines.dashed_pattern" if dashed else "lines.dotted_pattern"])
 
 
 def line(axes: Axes, x: Any, y: Any, look: Look, nth: int, **more: Any) -> None:

@@ -28,7 +28,8 @@ _WINE = "#882255"
 _INDIGO = "#332288"
 _BROWN = "#7A4A1E"
 
-Dash = Literal["solid"] | tuple[float, tuple[float, ...]]
+Dash = Literal["solid", "--", ":"] | tuple[float, tuple[float, ...]]
+"""As matplotlib calls it."""
 
 _SOLID: Dash = "solid"
 _DASHED: Dash = (0, (5.0, 1.6))

@@ -1,6 +1,9 @@
 // What the interactive pages share: elements, numbers in words, marks, axes, keys.
 
 const darkPaper = matchMedia("(prefers-color-scheme: dark)");
+const PRINTING = "printing"; // the class of a page that is laid out for white paper
+
+const isDark = () => darkPaper.matches && !document.documentElement.classList.contains(PRINTING);
 
 /**
  * The first element in `root` that `selector` matches. The page is wrong if it has none.
@@ -224,6 +227,21 @@ function answerKey(event, actions) {
 
 /** @param {KeyboardEvent} event */
 const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
+/**
+ * Plots do not follow the width of paper by themselves, which is no other width of the window: they
+ * are drawn anew before the page is printed, and afterwards.
+ * @param {() => void} draw
+ */
+function onPaper(draw) {
+  /** @param {boolean} isPrinting */
+  const lay = (isPrinting) => {
+    document.documentElement.classList.toggle(PRINTING, isPrinting);
+    draw();
+  };
+  addEventListener("beforeprint", () => lay(true));
+  addEventListener("afterprint", () => lay(false));
+}
 
 /**
  * A phone's bars come and go as one scrolls: only another width is another size.

@@ -34,6 +34,7 @@ __all__ = [
     "refresh",
     "runs_called",
     "write",
+    "write_explored",
     "write_figure",
     "write_leading",
 ]
@@ -69,11 +70,19 @@ def fragment_of(opened: Sequence[Measured]) -> str:
     return "&".join(f"{k}={v.run.id}" for k, v in zip(("run", "with"), opened, strict=False))
 
 
-def write_leading(results: Results, out: Path, fragment: str) -> Path:
-    """Writes the page that leads to `fragment` of `sweep.html`, in the folder of the report."""
-    leading = pages.render(__name__, "leading.html.j2", address=f"{EXPLORE}#{fragment}")
+def write_leading(results: Results, out: Path, explored: Path, fragment: str) -> Path:
+    """Writes the page that leads to `fragment` of `sweep.html`, the file `explored`, into `out`,
+    its folder or another."""
+    address = EXPLORE if explored.parent == out else explored.absolute().as_uri()
+    leading = pages.render(__name__, "leading.html.j2", address=f"{address}#{fragment}")
     whole.files(out, {LEADING: leading.encode()}, root=results.store.path)
     return out / LEADING
+
+
+def write_explored(results: Results, out: Path, series: Sequence[str] = ()) -> Path:
+    """Writes `sweep.html` alone into `out`, with the time series of the runs `series`."""
+    whole.files(out, {EXPLORE: explore.html(results, series).encode()})
+    return out / EXPLORE
 
 
 def write(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cclab import pages
 from cclab.report.explore import course, runs, series
+from cclab.report.figures import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         with_series=len(table["series"]),
         steps=steps,
         most_flows=course.MOST_FLOWS,
+        most_crosses=sequence.MOST_CROSSES,
         data=table,
         programs=(
             "runs.js",
@@ -60,6 +62,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
             "scatter.js",
             "course.js",
             "phases.js",
+            "over.js",
             "panel.js",
             "timeline.js",
             "opened.js",

@@ -11,11 +11,17 @@ const NONE = 65535; // in place of a number that there is not
  * What occurred in some steps, and how often.
  * @typedef {{ label: string, colour: string, counts: Map<number, number> }} ShownTicks
  *
+ * Where something occurred to a line.
+ * @typedef {{
+ *   line: Line, label: string, colour: string, places: [time: number, value: number][],
+ * }} ShownCrosses
+ *
  * A panel with its numbers; the `key` is the same in all runs that have such a panel.
  * @typedef {{
  *   key: string, quantity: string, title: string, unit: Unit, kind: Quantity["kind"],
  *   isFilled: boolean, isOffset: boolean, step: number, steps: number,
- *   curves: ShownCurve[], ticks: ShownTicks[],
+ *   curves: ShownCurve[], ticks: ShownTicks[], crosses: ShownCrosses[], levels: Level[],
+ *   notes: string[],
  * }} ShownPanel
  */
 
@@ -37,12 +43,27 @@ function unpackedTicks({ label, colour, steps, counts }) {
 }
 
 /**
+ * @param {Crosses} crosses
+ * @param {Line[]} lines
+ * @returns {ShownCrosses}
+ */
+function unpackedCrosses({ line, label, colour, times, values }, lines) {
+  const heights = unpacked(values);
+  return {
+    line: lines[line],
+    label,
+    colour,
+    places: unpacked(times).map((time, nth) => [Number(time), Number(heights[nth])]),
+  };
+}
+
+/**
  * The panels of a run, unpacked as it is opened.
  * @param {Course} course
  * @returns {ShownPanel[]}
  */
 const panelsOf = ({ step, steps, lines, panels }) =>
-  panels.map(({ quantity, link, curves, ticks }) => {
+  panels.map(({ quantity, link, curves, ticks, crosses = [], levels = [], notes = [] }) => {
     const { title, unit, kind } = SWEEP.quantities[quantity];
     return {
       key: link ? `${quantity} ${link}` : quantity,
@@ -61,6 +82,9 @@ const panelsOf = ({ step, steps, lines, panels }) =>
         bands: bands.map((ends) => ends.map(unpacked)),
       })),
       ticks: ticks.map(unpackedTicks),
+      crosses: crosses.map((own) => unpackedCrosses(own, lines)),
+      levels,
+      notes,
     };
   });
 
@@ -125,14 +149,15 @@ function valueAt(panel, values, time, width) {
 }
 
 /**
- * The least and greatest that curves which are shown come to between two times; greatest first
- * below least if they come to nothing.
+ * The least and greatest that curves and crosses which are shown come to between two times; greatest
+ * first below least if they come to nothing.
  * @param {ShownPanel} panel
  * @param {ShownCurve[]} curves
+ * @param {ShownCrosses[]} crosses
  * @param {[from: number, to: number]} times
  * @returns {[least: number, most: number]}
  */
-function extentOf(panel, curves, [from, to]) {
+function extentOf(panel, curves, crosses, [from, to]) {
   // Rows, one for each.
   if (panel.kind === "phase") return [0, curves.length];
   const width = widthOf(panel, to - from);
@@ -149,5 +174,23 @@ function extentOf(panel, curves, [from, to]) {
       }
     }
   }
+  for (const [time, value] of crosses.flatMap(({ places }) => places)) {
+    if (time < from || time > to) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
   return [least, most];
 }
+
+/**
+ * The highest of the levels to which the axis goes where all that is shown comes to `most`.
+ * @param {Level[]} levels
+ * @param {number} most
+ */
+const reachOf = (levels, most) =>
+  Math.max(
+    -Infinity,
+    ...levels.flatMap(({ values, reach }) =>
+      values.filter((value) => reach > 0 && (most <= 0 || value <= reach * most)),
+    ),
+  );

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+from matplotlib.colors import to_hex
 
+from cclab.drawing.marks import dash_lengths
 from cclab.drawing.style import LOST
 from cclab.report.explore.numbers import packed, small, whole
-from cclab.report.figures import bands, cwnd, named, phases, probes, queue, sequence, throughput
+from cclab.report.figures import (
+    bands,
+    cwnd,
+    expectation,
+    named,
+    phases,
+    probes,
+    queue,
+    sequence,
+    throughput,
+)
 from cclab.report.figures.crossed import among, steady_bps
 from cclab.store.trace import PHASE
 
@@ -18,7 +32,16 @@ if TYPE_CHECKING:
 
     from cclab.drawing.palette import Dash, Look
     from cclab.measure.points import Measured
-    from cclab.report.explore.document import Course, CoursePanel, Curve, Line, Quantity, Ticks
+    from cclab.report.explore.document import (
+        Course,
+        CoursePanel,
+        Crosses,
+        Curve,
+        Level,
+        Line,
+        Quantity,
+        Ticks,
+    )
     from cclab.report.figures.panels import FlowLine, Group
     from cclab.store.trace import Columns
 
@@ -44,10 +67,12 @@ READ = {
     "queue_samples": ("time_ns", "link", "backlog_bytes", "capacity_bytes", "drops", "marks"),
     "flow_samples": (
         *("time_ns", "flow", "received_bytes", "cwnd_bytes", "ssthresh_bytes", "srtt_ns"),
-        "snd_una_bytes",
+        *("snd_una_bytes", "retransmits"),
     ),
+    "drops": ("time_ns", "flow", "offset_bytes"),
     "flows": ("name", "flow", "transport", "mss_bytes", "started_ns", "ended_ns"),
     "links": ("link", "name", "rate_bps"),
+    "bands": ("link", "name"),
     "probes": ("probe", "name"),
     "probe_samples": ("sent_ns", "probe", "rtt_ns"),
 }
@@ -120,8 +145,8 @@ class _Drawing:
 
     def _line(self, name: str, label: str, colour: str, dash: Dash) -> int:
         """The number of a new line."""
-        dashes = [] if isinstance(dash, str) else [float(length) for length in dash[1]]
-        self._lines.append({"name": name, "label": label, "colour": colour, "dash": dashes})
+        own: Line = {"name": name, "label": label, "colour": colour, "dash": dash_lengths(dash)}
+        self._lines.append(own)
         return len(self._lines) - 1
 
     def _of_flows(
@@ -154,8 +179,64 @@ class _Drawing:
                     # The thresholds of many flows would hide their windows.
                     if curve is not None and not (groups and part):
                         curves.append({**curve, "part": part} if part else curve)
-            if curves:
-                yield {"quantity": quantity, "curves": curves, "ticks": []}
+            if not curves:
+                continue
+            panel: CoursePanel = {"quantity": quantity, "curves": curves, "ticks": []}
+            # Where flows crowd a panel, these would be of nobody that it tells apart.
+            if quantity == "throughput" and not groups:
+                rates = [self._in_bins(courses[flow.name][quantity]) for flow in flows]
+                panel["levels"] = self._levels(rates)
+            if quantity == "sequence" and not groups:
+                drawn = {members[curve["line"]][1][0]: curve["line"] for curve in curves}
+                numbers = {float(own["flow"][place_of[n]]): line for n, line in drawn.items()}
+                panel["crosses"] = self._crosses(samples, numbers)
+            yield panel
+
+    def _levels(self, rates: Sequence[np.ndarray]) -> list[Level]:
+        """What is expected of flows, and the rate of the links where one of `rates` exceeds it."""
+        expected = sorted(set(expectation.expected_bps(self._run.run).values()))
+        exceeded = throughput.rate_below(rates, list(self._links.values()))
+        levels: list[Level] = []
+        if expected:
+            level = _level(expectation.EXPECTED, expected, expectation.LOOK, expectation.DASH)
+            levels += [{**level, "reach": expectation.ROOM, "above": expectation.ABOVE}]
+        if exceeded is not None:
+            look = throughput.LINK_RATE_LOOK
+            levels += [_level(throughput.LINK_RATE, [exceeded], look, look["linestyle"])]
+        return levels
+
+    def _crosses(self, samples: Columns, lines: Mapping[float, int]) -> list[Crosses]:
+        """The losses of each of the flows that have these `lines`, by their numbers."""
+        drops = self._read["drops"] if sequence.is_traced_whole(self._run) else None
+        lost = sequence.losses(
+            None if drops is None else pl.DataFrame(drops), pl.DataFrame(samples), lines, "time_ns"
+        )
+        return [
+            {
+                "line": lines[number],
+                "label": sequence.LOSS,
+                "colour": LOST,
+                "times": small(own["time_ns"].to_numpy() * 1e-9),
+                "values": small(own["offset_bytes"].to_numpy()),
+            }
+            for (number,), own in lost.partition_by(
+                "flow", as_dict=True, maintain_order=True
+            ).items()
+        ]
+
+    @cached_property
+    def _links(self) -> dict[str, float | None]:
+        """The links under study that data cross, and their rates, if these do not change."""
+        samples, links = self._read["queue_samples"], self._read["links"]
+        if samples is None or links is None:
+            return {}
+        wires = dict(zip(links["name"], links["rate_bps"].tolist(), strict=True))
+        numbers = set(np.unique(samples["link"]))
+        seen = [n for n, own in zip(wires, links["link"], strict=True) if own in numbers]
+        return {
+            link: steady_bps(self._run, link, None if math.isnan(wires[link]) else wires[link])
+            for link in among(self._run, list(wires), seen)
+        }
 
     def _of_flow(self, samples: Columns, flow: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Throughput in each step while the flow lasts, and the last of what else it had in it.
@@ -243,18 +324,13 @@ class _Drawing:
         samples, links = self._read["queue_samples"], self._read["links"]
         if samples is None or links is None:
             return
-        place_of = {name: place for place, name in enumerate(links["name"])}
-        seen = [
-            name for name, at in place_of.items() if np.any(samples["link"] == links["link"][at])
-        ]
-        for link in list(among(self._run, list(place_of), seen))[: queue.MOST_QUEUES]:
-            rows = samples["link"] == links["link"][place_of[link]]
+        number_of = dict(zip(links["name"], links["link"], strict=True))
+        for link, rate in list(self._links.items())[: queue.MOST_QUEUES]:
+            rows = samples["link"] == number_of[link]
             own = {column: values[rows] for column, values in samples.items()}
             order = np.argsort(own["time_ns"], kind="stable")
             own = {column: values[order] for column, values in own.items()}
             seconds, backlog = own["time_ns"] * 1e-9, own["backlog_bytes"]
-            wire = float(links["rate_bps"][place_of[link]])
-            rate = steady_bps(self._run, link, None if math.isnan(wire) else wire)
             delay = queue.waits(seconds, backlog, own["capacity_bytes"], rate)
             quantity = "backlog" if delay is None else "queue-delay"
             label = QUANTITIES[quantity]["title"]
@@ -275,7 +351,14 @@ class _Drawing:
                         )
                     )
                 ],
+                "notes": list(filter(None, self._notes(link, number_of[link], rate))),
             }
+
+    def _notes(self, link: str, number: float, rate: float | None) -> Iterator[str]:
+        """What the figure writes into the panel of a queue; empty where it does not."""
+        yield queue.limit_words(self._run, link, rate)
+        named = self._read["bands"]
+        yield queue.together([] if named is None else list(named["name"][named["link"] == number]))
 
     def _of_probes(self) -> Iterator[CoursePanel]:
         """The longest round trip of the requests of each probe that left in a step."""
@@ -311,6 +394,18 @@ class _Drawing:
             "steps": packed(steps.astype("<u2")),
             "counts": packed(most.astype("<u2")),
         }
+
+
+def _level(label: str, values: list[float], look: Mapping[str, Any], dash: Dash) -> Level:
+    """Values in the look of a figure's line, to which the axis does not go of itself."""
+    return {
+        "label": label,
+        "colour": to_hex(look["color"]),
+        "dash": dash_lengths(dash),
+        "values": values,
+        "reach": 0.0,
+        "above": "",
+    }
 
 
 def _curve(line: int, courses: Sequence[np.ndarray]) -> Curve | None:

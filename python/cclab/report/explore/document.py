@@ -75,13 +75,42 @@ class Ticks(TypedDict):
     counts: str
 
 
+class Level(TypedDict):
+    """What `values` are at all times, in one look.
+
+    The axis goes up to those within `reach` times all that curves come to. One that is higher has
+    an arrow at the top and is said to be `above`, unless that is empty.
+    """
+
+    label: str
+    colour: str
+    dash: list[float]
+    values: list[float]
+    reach: float
+    above: str
+
+
+class Crosses(TypedDict):
+    """What occurred to the line number `line`: when, in seconds, and at which value."""
+
+    line: int
+    label: str
+    colour: str
+    times: Packed
+    values: Packed
+
+
 class CoursePanel(TypedDict):
-    """Curves of one quantity, a key of `quantities`; `link` is whose queue it is."""
+    """Curves of one quantity, a key of `quantities`; `link` is whose queue it is, and `notes` are
+    words about it."""
 
     quantity: str
     link: NotRequired[str]
     curves: list[Curve]
     ticks: list[Ticks]
+    levels: NotRequired[list[Level]]
+    crosses: NotRequired[list[Crosses]]
+    notes: NotRequired[list[str]]
 
 
 class Course(TypedDict):

@@ -137,10 +137,12 @@ figure.addEventListener("keydown", (event) => {
     0: remake,
   });
 });
-darkPaper.addEventListener("change", () => {
+function remakeAll() {
   remake();
   for (const chart of panels) chart.remake();
-});
+}
+darkPaper.addEventListener("change", remakeAll);
+onPaper(remakeAll);
 onOtherWidth(() => {
   plot.setSize(scatterSize());
   for (const chart of panels) chart.resize();

@@ -12,6 +12,10 @@ const lineName = ({ name }) => `line ${name}`;
 const partName = (part) => `part ${part}`;
 /** @param {string} label */
 const ticksName = (label) => `ticks ${label}`;
+/** @param {string} label */
+const crossesName = (label) => `crosses ${label}`;
+/** @param {string} label */
+const levelName = (label) => `level ${label}`;
 
 /**
  * What the panels are told of the pointer and of keys.
@@ -68,22 +72,36 @@ class RunPanel {
     legend.append(
       ...this.entries.map(({ label }) => label),
       ...this.phases.map(({ label }) => label),
+      ...panel.notes.map((note) => element("span", { class: "note" }, note)),
     );
     this.u = this.plotted();
     this.figure.addEventListener("keydown", (event) => timeline.answer(event, this));
   }
 
-  /** Every entry of the legend: lines, their other parts, and ticks. */
+  /** Every entry of the legend: lines, their other parts, levels, ticks and crosses. */
   entriesOf() {
-    const { curves, ticks } = this.panel;
+    const { curves, ticks, levels, crosses } = this.panel;
+    const crossed = new Map(crosses.map(({ label, colour }) => [label, colour]));
     const parts = [...new Set(curves.flatMap(({ part }) => part || []))];
     const lines = curves
       .filter(({ part }) => !part)
-      .map(({ line }) => this.entryOf(lineName(line), line.label, line.colour, line.dash));
+      .map(({ line }) =>
+        this.entryOf(lineName(line), line.label, line.colour, strokeSample(line.dash)),
+      );
     return [
       ...lines,
-      ...parts.map((part) => this.entryOf(partName(part), part, "#777777", PART_DASH)),
-      ...ticks.map(({ label, colour }) => this.entryOf(ticksName(label), label, colour, null)),
+      ...parts.map((part) =>
+        this.entryOf(partName(part), part, "#777777", strokeSample(PART_DASH)),
+      ),
+      ...levels.map(({ label, colour, dash }) =>
+        this.entryOf(levelName(label), label, colour, strokeSample(dash)),
+      ),
+      ...ticks.map(({ label, colour }) =>
+        this.entryOf(ticksName(label), label, colour, tickSample),
+      ),
+      ...[...crossed].map(([label, colour]) =>
+        this.entryOf(crossesName(label), label, colour, crossSample),
+      ),
     ];
   }
 
@@ -91,15 +109,15 @@ class RunPanel {
    * @param {string} name
    * @param {string} text
    * @param {string} colour
-   * @param {number[] | null} dash null: of a tick
+   * @param {Sample} lay
    */
-  entryOf(name, text, colour, dash) {
+  entryOf(name, text, colour, lay) {
     const input = element("input", { type: "checkbox", checked: "" });
     const sample = element("canvas", { class: "swatch", "aria-hidden": "true" });
     const output = element("output");
     input.addEventListener("change", () => this.timeline.toggle(name, input.checked));
     const label = element("label", {}, input, sample, text, output);
-    return { name, colour, dash, input, sample, output, label };
+    return { name, colour, lay, input, sample, output, label };
   }
 
   /** The entries of the phases that are in the panel. */
@@ -115,17 +133,14 @@ class RunPanel {
 
   paintSamples() {
     for (const { number, sample } of this.phases) paintPhase(sample, number);
-    for (const { colour, dash, sample } of this.entries) {
+    for (const { colour, lay, sample } of this.entries) {
       sample.width = 20 * devicePixelRatio;
       sample.height = 14 * devicePixelRatio;
       const context = contextOf(sample);
       context.scale(devicePixelRatio, devicePixelRatio);
       context.strokeStyle = inkOf(colour);
       context.lineWidth = 1.8;
-      if (dash) {
-        context.setLineDash(dash.map((length) => length * 1.8));
-        along(context, [0, 7], [20, 7]);
-      } else along(context, [10, 2], [10, 12]);
+      lay(context);
       context.stroke();
     }
   }
@@ -133,6 +148,18 @@ class RunPanel {
   /** The curves that are not hidden. */
   shown() {
     return this.panel.curves.filter((curve) => this.isShown(curve));
+  }
+
+  /** The crosses that are not hidden: each goes with its line. */
+  crosses() {
+    return this.panel.crosses.filter(
+      ({ line, label }) => !this.hidden.has(lineName(line)) && !this.hidden.has(crossesName(label)),
+    );
+  }
+
+  /** The levels that are not hidden. */
+  levels() {
+    return this.panel.levels.filter(({ label }) => !this.hidden.has(levelName(label)));
   }
 
   /** @param {ShownCurve} curve */
@@ -246,7 +273,11 @@ class RunPanel {
       ],
       series: [{}, ...panel.curves.flatMap((curve) => this.seriesOf(curve))],
       bands: this.bandsOf(),
-      hooks: { setSelect: [(u) => this.select(u)], draw: [(u) => this.drawOver(u)] },
+      hooks: {
+        setSelect: [(u) => this.select(u)],
+        drawAxes: [(u) => drawLevels(u, this.levels(), this.values[1])],
+        draw: [(u) => this.drawOver(u)],
+      },
     };
     const u = new uPlot(options, this.data(), this.box);
     u.over.addEventListener("mousemove", (event) => {
@@ -285,33 +316,10 @@ class RunPanel {
   /** @param {uPlot} u */
   drawOver(u) {
     if (this.panel.kind === "phase") drawPhases(u, this.shown(), this.values[1], this.panel.step);
-    else this.drawTicks(u);
-  }
-
-  /**
-   * Marks at the top the steps in which something occurred.
-   * @param {uPlot} u
-   */
-  drawTicks(u) {
-    const { ctx: context, bbox } = u;
-    const [from, to] = this.times;
-    const { step, ticks } = this.panel;
-    context.save();
-    context.lineWidth = devicePixelRatio;
-    for (const [nth, { label, colour, counts }] of ticks.entries()) {
-      if (this.hidden.has(ticksName(label))) continue;
-      const top = bbox.top + nth * 9 * devicePixelRatio;
-      context.strokeStyle = inkOf(colour);
-      context.beginPath();
-      for (const place of counts.keys()) {
-        const time = (place + 1) * step;
-        if (time < from || time > to) continue;
-        const x = Math.round(u.valToPos(time, "x", true));
-        along(context, [x, top], [x, top + 7 * devicePixelRatio]);
-      }
-      context.stroke();
+    else {
+      drawTicks(u, this.panel, this.times, this.hidden);
+      drawCrosses(u, this.crosses());
     }
-    context.restore();
   }
 
   /** @param {number} time */
@@ -353,8 +361,25 @@ class RunPanel {
     const left = time === null ? -10 : this.leftOf(time);
     this.u.setCursor({ left, top: left < 0 ? -10 : 1 }, false);
     for (const entry of this.entries) {
-      entry.output.textContent = time === null ? "" : this.valueOf(entry.name, time);
+      const level = this.levelOf(entry.name);
+      entry.output.textContent = level ?? (time === null ? "" : this.valueOf(entry.name, time));
     }
+  }
+
+  /**
+   * The values of a level, the same at all times; null if the name is none.
+   * @param {string} name
+   */
+  levelOf(name) {
+    const level = this.panel.levels.find(({ label }) => levelName(label) === name);
+    if (!level) return null;
+    const { values, above } = level;
+    return values
+      .map((value) => {
+        const words = inWords(UNITS[this.panel.unit], value);
+        return above && value > this.values[1] ? `${words}, ${above}` : words;
+      })
+      .join("; ");
   }
 
   /**
@@ -380,7 +405,7 @@ class RunPanel {
 
   /** All values at the cursor, for those who hear the page. */
   told() {
-    const told = this.entries.map(({ label }) => label.textContent);
+    const told = [...this.entries.map(({ label }) => label.textContent), ...this.panel.notes];
     return `${this.title.textContent}: ${told.join("; ")}`;
   }
 

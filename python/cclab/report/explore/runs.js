@@ -97,7 +97,7 @@ function columnOf(name) {
 /** @param {number} run */
 function pointOf(run) {
   const values = KEYS.map((key) => `${key.label} = ${key.values[key.places[run]]}`);
-  return `${values.join(", ") || "all runs"}, seed ${SWEEP.seeds[run]}`;
+  return [...values, `seed ${SWEEP.seeds[run]}`].join(", ");
 }
 
 /** @param {number} run */
@@ -116,7 +116,7 @@ const courseOf = (run) => SWEEP.series[String(run)];
  * @param {string} colour
  */
 function inkOf(colour) {
-  if (!darkPaper.matches) return colour;
+  if (!isDark()) return colour;
   if (colour === "#000000") return css("--ink");
   const lighter = [1, 3, 5].map((place) =>
     Math.round(0.75 * parseInt(colour.slice(place, place + 2), 16) + 64)

@@ -8,6 +8,7 @@ from cclab.report.explore import course
 from cclab.report.explore.runs import evenly
 from cclab.report.figures import queue
 from cclab.report.figures.panels import flow_lines, groups_of
+from cclab.report.figures.sequence import MOST_CROSSES
 from cclab.store.trace import columns_of
 
 if TYPE_CHECKING:
@@ -69,8 +70,14 @@ def _size(run: Measured, steps: int = STEPS) -> int:
     # flows has five quantiles.
     of_flows = (len(course.OF_FLOWS) + 1) * (flows if flows <= course.MOST_FLOWS else 5 * 2)
     series = of_flows + 2 * queues + len(run.metrics.get("probes", []))
-    # Two bytes for each point, in base64, and its head.
-    return series * (4 * (2 * steps // 3) + 80)
+    # Two bytes for each point, in base64, and its head; a cross has a time and a value.
+    crosses = 0 if flows > course.MOST_FLOWS else _packed(2 * MOST_CROSSES) + 160 * flows
+    return series * (_packed(steps) + 80) + crosses
+
+
+def _packed(numbers: int) -> int:
+    """About how many bytes numbers take."""
+    return 4 * (2 * numbers // 3)
 
 
 def steps(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> int:

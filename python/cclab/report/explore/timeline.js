@@ -23,33 +23,35 @@ const respondToTime = [];
 
 /** Every panel with the same quantities has the same scale, in both runs. */
 function showTimes() {
-  /** @type {Map<string, [least: number, most: number]>} */
-  const extents = new Map();
-  for (const chart of panels) {
-    const { panel } = chart;
-    const [least, most] = extentOf(panel, chart.shown(), time.times);
-    const [low, high] = extents.get(panel.key) ?? [Infinity, -Infinity];
-    extents.set(panel.key, [Math.min(low, least), Math.max(high, most)]);
-  }
-  for (const chart of panels) {
-    const [least, most] = extents.get(chart.panel.key) ?? [0, 1];
-    chart.show(time.times, scaleOf(chart.panel, least, most));
+  for (const key of new Set(panels.map(({ panel }) => panel.key))) {
+    const alike = panels.filter(({ panel }) => panel.key === key);
+    const extents = alike.map((chart) =>
+      extentOf(chart.panel, chart.shown(), chart.crosses(), time.times),
+    );
+    const least = Math.min(...extents.map(([low]) => low));
+    const drawn = Math.max(...extents.map(([, high]) => high));
+    const most = Math.max(drawn, ...alike.map((chart) => reachOf(chart.levels(), drawn)));
+    const rows = Math.max(...alike.map(({ panel }) => panel.ticks.length));
+    for (const chart of alike) chart.show(time.times, scaleOf(chart.panel, least, most, rows));
   }
   writeTime();
 }
 
 /**
- * From 0 up, but for sequence numbers, which are nowhere near it where they are looked at closely.
+ * From 0 up, but for sequence numbers, which are nowhere near it where they are looked at closely;
+ * with room at the top for `rows` of ticks.
  * @param {ShownPanel} panel
  * @param {number} least
  * @param {number} most
+ * @param {number} rows
  * @returns {[least: number, most: number]}
  */
-function scaleOf({ isOffset, kind }, least, most) {
+function scaleOf({ isOffset, kind }, least, most, rows) {
   if (kind === "phase") return [0, most || 1];
-  if (least > most || most === 0) return [0, 1];
+  if (most <= 0) return [0, 1];
   const room = (most - least || most) * 0.04;
-  return isOffset ? [Math.max(0, least - room), most + room] : [0, most * 1.08];
+  if (isOffset) return [Math.max(0, least - room), most + room];
+  return [0, (most * 1.08) / (1 - rows * TICK_SHARE)];
 }
 
 function writeTime() {

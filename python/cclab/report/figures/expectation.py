@@ -14,10 +14,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from cclab.drawing.palette import Dash
     from cclab.plan import Run
 
 LOOK: dict[str, Any] = {"color": "0.45", "linewidth": 1.2}
 """How an expectation is drawn."""
+
+DASH: Dash = "--"
+"""Where it is a line over all places."""
+
+EXPECTED, ABOVE = "expected", "above the axis"
+"""What it is called, and where an arrow says that it is."""
 
 _ARROW: dict[str, Any] = {
     "linestyle": "none",
@@ -55,7 +62,7 @@ def expected_bps(run: Run) -> dict[str, float]:
     }
 
 
-_ROOM = 1.6
+ROOM = 1.6
 """The axis includes an expectation up to this factor above all measurements: these must stay
 readable."""
 
@@ -63,7 +70,7 @@ readable."""
 def top(measured: Collection[float], expected: Collection[float]) -> float:
     """The end of the axis: above all measurements, and the expectations near them."""
     highest = max(measured, default=0.0)
-    near = [bps for bps in expected if not highest or bps <= _ROOM * highest]
+    near = [bps for bps in expected if not highest or bps <= ROOM * highest]
     return max([highest, *near])
 
 
@@ -82,7 +89,7 @@ def drawn(axes: Axes, at: float | None, half: float, height: float, reach: float
         )
         return "above"
     if at is None:
-        axes.axhline(height, linestyle="--", **LOOK)
+        axes.axhline(height, linestyle=DASH, **LOOK)
     else:
         axes.plot([at - half, at + half], [height, height], zorder=2, **LOOK)
     return "within"
@@ -90,7 +97,7 @@ def drawn(axes: Axes, at: float | None, half: float, height: float, reach: float
 
 def handles(kinds: Collection[str], **more: Any) -> list[Line2D]:
     """The entries in a legend of what `drawn` returned."""
-    entries = [entry("expected", **LOOK, **more)] if "within" in kinds else []
+    entries = [entry(EXPECTED, **LOOK, **more)] if "within" in kinds else []
     if "above" in kinds:
-        entries.append(entry("expected above the axis", **_ARROW))
+        entries.append(entry(f"{EXPECTED} {ABOVE}", **_ARROW))
     return entries

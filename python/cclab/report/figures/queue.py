@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab.drawing.style import Drawing
+    from cclab.measure.points import Measured
     from cclab.measure.results import Results
     from cclab.report.figures.panels import Panel
 
@@ -164,24 +165,35 @@ def _say_bands(axes: Axes, queue: _At) -> None:
     """Says of what the series is where the discipline has several queues with names."""
     run = queue.panel.run
     bands = run.table("bands") if run.records("bands") else None
-    names = [] if bands is None else bands.filter(link=queue.link)["name"].to_list()
-    if len(names) > 1:
-        remark(axes, f"{', '.join(names[:-1])} and {names[-1]} together", (0.0, 0.82), (3, 0))
+    told = together([] if bands is None else bands.filter(link=queue.link)["name"].to_list())
+    if told:
+        remark(axes, told, (0.0, 0.82), (3, 0))
+
+
+def together(names: Sequence[str]) -> str:
+    """Of what a series is that shows queues with these names; empty of fewer than two."""
+    return f"{', '.join(names[:-1])} and {names[-1]} together" if len(names) > 1 else ""
 
 
 def _say_limit(axes: Axes, queue: _At) -> None:
     """Tells the limit of the queue above what waited in it."""
-    written = limits.link_called(queue.panel.run.run.scenario["network"], queue.link)
+    told = limit_words(queue.panel.run, queue.link, rate_bps(queue.panel.run, queue.link))
+    if told:
+        remark(axes, told, (1.0, 0.82), (-2, 0))
+
+
+def limit_words(run: Measured, link: str, rate: float | None) -> str:
+    """The limit of the queue in front of a link of this constant rate, if it has one; empty if the
+    study does not say it."""
+    written = limits.link_called(run.run.scenario["network"], link)
     if written is None:
-        return
+        return ""
     limit = written["queue"]["limit"]
     told = [f"{limit['packets']:,} packets"] if "packets" in limit else []
     if "bytes" in limit:
         unit, name = units.size(limit["bytes"])
         told.append(f"{limit['bytes'] / unit:.4g} {name}")
-        rate = rate_bps(queue.panel.run, queue.link)
         if rate is not None:
             unit, name = units.time(limit["bytes"] * 8 / rate)
             told.append(f"{limit['bytes'] * 8 / rate / unit:.3g} {name}")
-    if told:
-        remark(axes, f"limit: {' = '.join(told)}", (1.0, 0.82), (-2, 0))
+    return f"limit: {' = '.join(told)}" if told else ""

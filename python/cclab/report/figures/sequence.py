@@ -14,9 +14,12 @@ from cclab.drawing.style import LOST
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from matplotlib.axes import Axes
 
     from cclab.drawing.style import Drawing
+    from cclab.measure.points import Measured
     from cclab.measure.results import Results
     from cclab.report.figures.panels import Panel
 
@@ -33,8 +36,12 @@ NEEDS = "flows, and samples or acknowledgements of them"
 OFFSET = "sequence number"
 """What is drawn of a flow."""
 
+LOSS = "loss repaired"
 _CROSS: dict[str, Any] = {"linestyle": "none", "marker": "x", "color": LOST}
-_MOST_MARKS = 400
+"""What a cross says, and how it is drawn."""
+
+MOST_CROSSES = 400
+"""Crosses in a panel; of more losses, those that are evenly chosen have one."""
 
 
 def draw(results: Results) -> Drawing | None:
@@ -62,7 +69,7 @@ def draw(results: Results) -> Drawing | None:
         sheet,
         shown,
         [f"{OFFSET} ({name})"],
-        more=[entry("loss repaired", **_CROSS, markersize=4)] if marked else [],
+        more=[entry(LOSS, **_CROSS, markersize=4)] if marked else [],
     )
     return sheet.figure
 
@@ -75,13 +82,13 @@ def _of_tcp(panel: Panel) -> Panel:
 
 def _source(panel: Panel) -> str | None:
     """Acknowledgements where they were traced from beginning to end, else samples."""
-    events = ("acks",) if _whole(panel) else ()
+    events = ("acks",) if is_traced_whole(panel.run) else ()
     return next((t for t in (*events, "flow_samples") if panel.run.records(t)), None)
 
 
-def _whole(panel: Panel) -> bool:
+def is_traced_whole(run: Measured) -> bool:
     """Whether the events that were traced, if any, cover the whole run."""
-    traced = panel.run.run.scenario["trace"]
+    traced = run.run.scenario["trace"]
     return traced["from"] == 0 and traced["until"] is None
 
 
@@ -89,11 +96,10 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
     """Crosses at losses or retransmissions; whether there are any."""
     if panel.crowded:
         return False
-    marks = _losses(panel)
+    names = [flow.name for flow in panel.flows]
+    marks = losses(*_told(panel), names)
     if marks.is_empty():
         return False
-    if len(marks) > _MOST_MARKS:
-        marks = marks.gather_every(-(-len(marks) // _MOST_MARKS))
     axes.plot(
         marks["time_s"].to_numpy(),
         marks["offset_bytes"].to_numpy() / unit,
@@ -105,14 +111,34 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
     return True
 
 
-def _losses(panel: Panel) -> pl.DataFrame:
-    """Time and offset of each loss, or of each sample that saw new retransmissions."""
-    if _whole(panel) and panel.run.records("drops"):
-        names = [flow.name for flow in panel.flows]
-        drops = panel.run.table("drops").filter(pl.col("flow").is_in(names))
-        return drops.select("time_s", "offset_bytes")
-    if not panel.run.records("flow_samples"):
-        return pl.DataFrame({"time_s": [], "offset_bytes": []})
-    samples = panel.run.table("flow_samples").sort("flow", "time_s")
-    repaired = pl.col("retransmits").cast(pl.Int64).diff().over("flow") > 0
-    return samples.filter(repaired).select("time_s", pl.col("snd_una_bytes").alias("offset_bytes"))
+def _told(panel: Panel) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+    """The drops and the samples of the run of a panel, where they were recorded."""
+    drops, samples = (
+        panel.run.table(table) if panel.run.records(table) else None
+        for table in ("drops", "flow_samples")
+    )
+    return drops if is_traced_whole(panel.run) else None, samples
+
+
+def losses(
+    drops: pl.DataFrame | None,
+    samples: pl.DataFrame | None,
+    flows: Collection[str] | Collection[float],
+    time: str = "time_s",
+) -> pl.DataFrame:
+    """Flow, `time` and offset of each loss of the `flows`, of `MOST_CROSSES` at most.
+
+    Where the `drops` of the whole run are unknown, a loss is a sample that saw new retransmissions.
+    """
+    offset = "offset_bytes"
+    columns = ["flow", time, offset]
+    if drops is not None:
+        lost = drops.filter(pl.col("flow").is_in(list(flows))).select(columns)
+    elif samples is not None:
+        of_flows = samples.filter(pl.col("flow").is_in(list(flows))).sort("flow", time)
+        repaired = pl.col("retransmits").cast(pl.Int64).diff().over("flow") > 0
+        renamed = of_flows.filter(repaired).rename({"snd_una_bytes": offset})
+        lost = renamed.select(columns)
+    else:
+        return pl.DataFrame({column: [] for column in columns})
+    return lost.gather_every(max(1, -(-len(lost) // MOST_CROSSES)))

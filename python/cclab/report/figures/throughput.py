@@ -14,6 +14,8 @@ from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from matplotlib.axes import Axes
 
     from cclab.drawing.style import Drawing
@@ -38,8 +40,10 @@ RATE = "throughput"
 
 BINS = 150
 """Bins that fill a panel, about."""
-_RATE: dict[str, Any] = {"color": MUTED, "linewidth": 0.9, "linestyle": ":"}
-"""How the rate of the links is drawn."""
+
+LINK_RATE = "rate of the link: above it, bytes of a repair"
+LINK_RATE_LOOK: dict[str, Any] = {"color": MUTED, "linewidth": 0.9, "linestyle": ":"}
+"""What the rate of the links is called, and how it is drawn."""
 
 
 def draw(results: Results) -> Drawing | None:
@@ -63,8 +67,8 @@ def draw(results: Results) -> Drawing | None:
         draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
         drawn |= {expectation.drawn(axes, None, 0, bps / unit, reach / unit) for bps in levels}
         above |= _mark_above(axes, panel, own, unit)
-    more = expectation.handles(drawn, linestyle="--")
-    more += [entry("rate of the link: above it, bytes of a repair", **_RATE)] * above
+    more = expectation.handles(drawn, linestyle=expectation.DASH)
+    more += [entry(LINK_RATE, **LINK_RATE_LOOK)] * above
     return finish(sheet, shown, [f"{RATE} ({name})"], more=more)
 
 
@@ -80,13 +84,19 @@ def _mark_above(axes: Axes, panel: Panel, own: dict[str, Course], unit: float) -
     if panel.crowded:
         return False
     rates = [rate_bps(panel.run, link) for link in _links(panel)]
+    exceeded = rate_below([bps for _, bps in own.values()], rates)
+    if exceeded is not None:
+        axes.axhline(exceeded / unit, zorder=1, **LINK_RATE_LOOK)
+    return exceeded is not None
+
+
+def rate_below(courses: Iterable[np.ndarray], rates: Sequence[float | None]) -> float | None:
+    """The rate of the links, if a point of the courses lies above it; None if one has none."""
     known = [rate for rate in rates if rate is not None]
     if not known or len(known) < len(rates):
-        return False
-    above = any(len(bps) and float(np.max(bps)) > max(known) for _, bps in own.values())
-    if above:
-        axes.axhline(max(known) / unit, zorder=1, **_RATE)
-    return above
+        return None
+    most = max(known)
+    return most if any(bool(np.any(bps > most)) for bps in courses) else None
 
 
 def _links(panel: Panel) -> list[str]:

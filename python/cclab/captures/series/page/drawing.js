@@ -35,7 +35,7 @@ const isSack = (layer) => layer.label.includes("SACK");
  * @param {ShownLayer} layer
  */
 function paintIn(context, layer) {
-  const colour = darkPaper.matches ? layer.dark : layer.colour;
+  const colour = isDark() ? layer.dark : layer.colour;
   context.strokeStyle = colour;
   context.fillStyle = colour;
 }

@@ -126,9 +126,11 @@ document.addEventListener("click", ({ target }) => {
   if (target.matches("button.choice")) choose(target.value);
   else BUTTONS[target.dataset.do ?? ""]?.();
 });
-darkPaper.addEventListener("change", () => {
+function remakeAll() {
   for (const chart of charts) chart.remake();
-});
+}
+darkPaper.addEventListener("change", remakeAll);
+onPaper(remakeAll);
 onOtherWidth(() => {
   for (const chart of charts) chart.resize();
 });
