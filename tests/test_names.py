@@ -123,7 +123,10 @@ def test_a_verb_says_the_same_in_every_encoding(
     if verb.goes_on:
         return
     words = [*verb.words, *[_fitting(verb, monkeypatch)] * verb.required]
+    before = {*Path().iterdir()}
     code, *told = _said(words, "utf-8", monkeypatch)
+    for made in {*Path().iterdir()} - before:
+        shutil.rmtree(made)
     again, *said = _said(words, encoding, monkeypatch)
     assert again == code
     for text in said:

@@ -32,6 +32,7 @@ FORMS: dict[str, Writing] = {
         ("compare", "reno", "cubic", "--flow", "only", "--study", "STUDY", "--out", "OUT")
     ),
     "new": Writing(("new", "variant", "slow", "--language", "c", "--out", "OUT")),
+    "new labs": Writing(("new", "labs", "--out", "OUT")),
     "cluster": Writing(("cluster", "local", "--workers", "1", "--file", "OUT.json")),
 }
 """Each command that writes where it is told."""

@@ -137,7 +137,10 @@ def evaluate(
             lines += _unavailable(loaded, each)
             continue
         done = runs.carry_out(each, jobs=jobs, cluster=scheduler, listener=listener)
-        criteria = loaded.criteria(each.scenario.name)
+        asked = loaded.criteria(each.scenario.name)
+        alone = [c for c in asked if judge.only_beside_itself(c, subject, each.standards)]
+        lines += [Line(c, [], unavailable=judge.ITSELF, done=False) for c in alone]
+        criteria = [criterion for criterion in asked if criterion not in alone]
         despite = loaded.says.despite
         lines += judge.lines(
             criteria, each.scenario, despite, done, subject, each.standards, each.left_out

@@ -63,9 +63,6 @@ def lines(
     judged = []
     for criterion in criteria:
         without = [each for each in left_out if meant(each.params, criterion.at)]
-        if _only_beside_itself(criterion, subject, standards):
-            judged.append(Line(criterion, [], unavailable=_ITSELF, done=False))
-            continue
         settings = []
         try:
             for params, by_variant in beside.values():
@@ -86,10 +83,10 @@ def lines(
     return judged
 
 
-_ITSELF = "it would be compared with itself alone; name another standard with --against"
+ITSELF = "it would be compared with itself alone; name another standard with --against"
 
 
-def _only_beside_itself(criterion: Criterion, subject: Subject, standards: Sequence[str]) -> bool:
+def only_beside_itself(criterion: Criterion, subject: Subject, standards: Sequence[str]) -> bool:
     """Whether what the criterion asks is no more than that the subject is no worse than itself."""
     bounded = criterion.below is not None or criterion.above is not None
     return criterion.margin is not None and not bounded and {*standards} == {subject.key}
