@@ -195,7 +195,7 @@ def test_levels_are_those_of_the_figure(results: Results) -> None:
             [length * line.get_linewidth() for length in level["dash"]]
             for line, level in zip(lines, levels, strict=True)
         )
-        assert patterns == sorted([*line._dash_pattern[1]] for line in lines)  # type: ignore[attr-defined]
+        assert patterns == sorted([*line._dash_pattern[1]] for line in lines)  # type: ignore[attr-defined] # matplotlib tells dashes nowhere else
     assert drawing is not None
     names = [artist.get_label() for artist in drawing.told]
     assert {own["label"] for own in panel["levels"]} <= set(names)

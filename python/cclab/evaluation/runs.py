@@ -101,20 +101,23 @@ def plan(
 def _possible(suite: Loaded, scenario: Scenario, made: Plan) -> tuple[Plan, list[LeftOut]]:
     """The plan without the settings of which the backend does not do all runs, and those; the
     whole plan if that would leave none."""
+    if not any(point.unsupported or point.absent for point in made.points):
+        return made, []
     settings: dict[str, tuple[dict[str, Any], list[Point]]] = {}
     for point in made.points:
         params = {k: v for k, v in point.params.items() if k not in scenario.subject}
         settings.setdefault(json.dumps(params, sort_keys=True), (params, []))[1].append(point)
-    left_out, possible = [], []
+    left_out: list[LeftOut] = []
+    possible: set[int] = set()
     for params, points in settings.values():
         why = refusals(suite, made.with_points(points))
         if why:
             left_out.append(LeftOut(params, why[0]))
         else:
-            possible += points
+            possible |= {id(point) for point in points}
     if not possible:
         return made, []
-    return made.with_points([point for point in made.points if point in possible]), left_out
+    return made.with_points([p for p in made.points if id(p) in possible]), left_out
 
 
 def refusals(suite: Loaded, plan: Plan) -> list[str]:
