@@ -53,6 +53,21 @@ rate = "100kbit"
 """
 
 
+TRANSFERS = """
+[[flow]]
+name     = "short"
+rtt      = "20ms"
+transfer = "20kB"
+
+[[flow]]
+name     = "long"
+rtt      = "20ms"
+transfer = "20MB"
+
+[[traffic]]
+"""
+
+
 @pytest.fixture(scope="module")
 def point(tmp_path_factory: pytest.TempPathFactory) -> Point:
     folder: Path = tmp_path_factory.mktemp("quantities")
@@ -147,6 +162,31 @@ def test_completion_times_are_told_by_quantile_of_size(tmp_path: Path) -> None:
         rank = math.ceil(share * begun.height) - 1
         assert told(f"fct_quantile_s('b', {share})") == pytest.approx(until.sort()[rank])
     assert math.isnan(told("fct_quantile_s('nobody', 0.5)"))
+    # As some did not end, how long the slowest took is unknown, and the median is not.
+    assert cut("fct_quantile_s('b', 1)", point) == ["fct_quantile_s"]
+    assert cut("fct_quantile_s('b', 0.5)", point) == []
+
+
+def cut(expression: str, point: Point, flow: str = "") -> list[str]:
+    """The times that an expression asks for whose end the run did not see."""
+    unended: list[str] = []
+    evaluated(expression, point, 0, flow, unended)
+    return unended
+
+
+def test_times_whose_end_a_run_did_not_see_are_told(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace("[[traffic]]", TRANSFERS, 1))
+    point = cclab.run(tmp_path / "study.toml", out=tmp_path / "out").points[0]
+    assert cut("transfer_s", point, "short") == []
+    assert cut("transfer_s", point, "long") == ["transfer_s"]
+    # Wherever in an expression it stands.
+    assert cut("max(each('*', 'transfer_s')) / 2", point) == ["transfer_s"] * 2
+    assert cut("until_rate_s(1, 1e5)", point, "long") == []
+    assert cut("until_rate_s(1, 1e9)", point, "long") == ["until_rate_s"]
+    assert cut("of('long', 'until_rate_s(1, 1e9)')", point) == ["until_rate_s"]
+    assert cut("or_at_least(goodput_bps, 7)", point, "long") == []
+    assert cut("or_at_least(harm_goodput, 7)", point, "long") == ["or_at_least"]
+    assert float(evaluated("or_at_least(harm_goodput, 7)", point, 0, "long")) == 7
 
 
 def test_the_transfers_of_a_run_are_read_once_for_all_lines(

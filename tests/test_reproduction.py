@@ -401,7 +401,11 @@ WRONG = {
         'knd        = "bars"',
         "unknown key `knd`; did you mean `kind`?",
     ),
-    "another type": ("above      = 1.0", 'above      = "one"', "Expected `float | null`"),
+    "another type": (
+        "above      = 1.0",
+        'above      = "one"',
+        "this is a text and is to be a number",
+    ),
     "an unknown term": (
         'value      = "short / long"',
         'value      = "short / lang"',

@@ -115,6 +115,9 @@ def test_expressions_ask_for_phases_by_sql(bbr3: Results) -> None:
     assert asked(f"SELECT MIN(until_s - from_s) FROM {dips}") >= 0.2
     bandwidth = asked("SELECT max_bw_bps_last FROM phases WHERE nth = 0")
     assert bandwidth == pytest.approx(20e6 * 1448 / 1514, rel=0.001)
+    in_flight = "s.in_flight_bytes FROM samples s JOIN phases p ON s.time_s >= p.until_s"
+    drained = f"SELECT {in_flight} AND s.time_s < p.until_s + 0.2 WHERE p.nth = 1 LIMIT 1"
+    assert 0 < asked(drained) < asked("SELECT MAX(in_flight_bytes) FROM samples")
     assert math.isnan(asked("SELECT bw_bps FROM states WHERE time_s > 99"))
 
 

@@ -17,15 +17,15 @@ from cclab.evaluation.schema import Criterion
 DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 VERSIONS = {
-    "aqm": (3, "9dfa74df0e28ef40a81f580c547d7e6213f73fce2a349e3cf310db3165a69272"),
-    "bbr": (4, "831ad6834b79eefe090ecc0e61b2693f48f3b94cf4adb39babc0f58f57e7e755"),
-    "c4": (3, "343a5f392d4a81d4508c353adfa065a473c96091439a84dc3d9ce7b758245c72"),
+    "aqm": (4, "3f5f7dfe73e33253dfba6039e035d64925fe8a3a02355a13395d4d6f4afe2741"),
+    "bbr": (5, "2b0907ea603f5db3435075154231752a9b99c363838691b445a3123207715e35"),
+    "c4": (4, "291fae68da4296fe748dd7bf3e234c6838019f5901ee61b35b57235e94cc231a"),
     "l4s": (2, "00d96f054c731ed93e2c9d1a7adaa59cbb46e3d11b71b9f8fcde01121a55d5fa"),
     "nsperf": (4, "597c8f67dc7342e5d41da99284e96fe3933100876a1da75f0abac24b75cd5c9b"),
-    "prudentia": (2, "4f259c10b0e34d48666e317ed9ddf2aa67f96360888d135edf6963f4171cdd3e"),
-    "rfc9743": (4, "3ceea2c5a97670dab7d1e29710987a8ae15f06061ff7c411dd1a6aa91bd7bc20"),
-    "tcpeval": (3, "86f290755545ceed08d604831c7fd18bc9fb38809d9a363525749e8023de1d66"),
-    "transperf": (2, "3f70cf1727415b5663f4f25460fd18e7396c7f396cd9c095bf8af78e6393a319"),
+    "prudentia": (3, "4f2375936bc4ed5dfc950863a4939f469938b68ecb8d409b3a275ece2be5cab9"),
+    "rfc9743": (5, "529ea9a3c1290f65b568ec92a2c14868c0df6e17bf96537c28741de880cf3cda"),
+    "tcpeval": (4, "5d53109a03cbe565f881d370d13c249d8ae7f601062036c9250e0459303d7284"),
+    "transperf": (3, "f9e40dd70203ef9a78a92bc99d3a6489cccf6745c3909f23fc02fa089f327b52"),
 }
 """Each suite's version, and what it is the version of: the digest of its files, but for the number
 of the version."""
@@ -108,6 +108,11 @@ def test_every_suite_has_its_version_here() -> None:
         ('name    = "alone"', 'name    = "../leak"', "10:1", "it names a file"),
         ('scenario   = "alone"', 'scenario   = "alon"', "22:1", "did you mean 'alone'?"),
         ('name    = "alone"', 'name    = "figures"', "10:1", "a folder of its own"),
+        ('["not-converged"]', '["not-convergd"]', "15:1", "did you mean 'not-converged'?"),
+        ('["bottleneck-not-full"', '["x"', "6:1", "no warning is called 'x'; docs/metrics.md"),
+        ('"MUST"', '"WILL"', "20:1", "no value 'WILL'; there are 'MUST', 'SHOULD'"),
+        ("repeat  = 3", 'repeat  = "three"', "14:1", "this is a text and is to be a whole number"),
+        ('measure    = "goodput"\n', "", "17:1", "`measure` is missing"),
         (
             'scenario   = "alone"',
             'scenario   = "alone"\nat         = { "network.bottleneck.queue.kind" = "red" }',

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from cclab.evaluation import judge
+from cclab.evaluation import judge, told
 from cclab.evaluation.evidence import Line, Sample
 from cclab.evaluation.schema import Criterion
 
@@ -28,9 +28,9 @@ CRITERION = Criterion(
 )
 
 
-def _sample(variant: str, values: Sequence[float | None]) -> Sample:
+def _sample(variant: str, values: Sequence[float | None], cut: int = 0) -> Sample:
     seeds = list(range(len(values)))
-    return Sample(variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds])
+    return Sample(variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds], cut=cut)
 
 
 def _line(values: Sequence[float | None], *standards: Sequence[float | None], **more: Any) -> Line:
@@ -48,7 +48,33 @@ def _criterion(**more: Any) -> Criterion:
     return structs.replace(CRITERION, **more)
 
 
+def _cut_line(values: Sequence[float], standard: Sequence[float], **more: Any) -> Line:
+    """Times of which those that reached 180 s had not ended."""
+    criterion = _criterion(better="lower", unit="s", **more)
+    new, std = (
+        _sample(name, times, cut=sum(time >= 180 for time in times))
+        for name, times in (("new", values), ("std", standard))
+    )
+    setting = judge.at_setting(criterion, {}, new, [judge.compared(criterion, new, std)])
+    return judge.corrected([judge.line(criterion, [setting])])[0]
+
+
 STANDARD = [10.0, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10.4, 9.6, 10.0]
+
+
+def test_what_had_not_ended_is_never_no_worse() -> None:
+    never, soon = [180.0] * 10, [20.0 + n / 10 for n in range(10)]
+    both = _cut_line(never, never)
+    assert (both.verdict, both.more_seeds) == ("undecided", None)
+    assert "in 10 of 10 runs it had not ended" in told.why(both)
+    # One that did not end is enough: the mean may be anything above.
+    late = [170.0 + n for n in range(11)]
+    assert _cut_line(late, [t - 1 for t in late]).verdict == "undecided"
+    assert _cut_line(never, soon).verdict == "worse than standard"
+    assert _cut_line(soon, never).verdict == "no worse than standard"
+    bounded = _cut_line(never, never, margin=None, below=200.0)
+    assert bounded.verdict == "undecided"
+    assert _cut_line(never, never, margin=None, below=100.0).verdict == "fails"
 
 
 def test_the_whole_interval_decides() -> None:

@@ -15,9 +15,11 @@ __all__ = [
     "LEAST_SHARE",
     "METRICS_VERSION",
     "ORDERS",
+    "POINT_WARNINGS",
     "TAKEN_COLUMNS",
     "TESTBED_VERSION",
     "VERSION",
+    "WARNINGS",
     "Ack",
     "CaptureError",
     "Congestion",
@@ -100,6 +102,12 @@ TESTBED_VERSION: int
 
 LEAST_SHARE: float
 """Of the data of a capture's largest flow: those with less are not held against the others."""
+
+WARNINGS: list[str]
+"""The doubts that the referee raises, by their codes."""
+
+POINT_WARNINGS: list[str]
+"""Those of them that only the runs of a sweep point together raise."""
 
 METRICS_VERSION: str
 """Version of the metrics: numbers of one run by two versions may differ."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import typing
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -46,7 +47,51 @@ def decoded(path: Path, text: str, kind: type[_T], schema: ModuleType) -> _T:
         nearest = difflib.get_close_matches(key, _keys(schema), 1)
         hint = f"; did you mean `{nearest[0]}`?" if nearest else ""
         message, place = f"unknown key `{key}`{hint}", f"{place}.{key}"
-    raise wrong(path, text, place, f"{message} (at {place.lstrip('.') or 'the top'})")
+    raise wrong(
+        path,
+        text,
+        place,
+        f"{_in_words(message, place, schema)} (at {place.lstrip('.') or 'the top'})",
+    )
+
+
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+"""What a file may say, by the names that the library that reads it has for it."""
+
+
+def _in_words(message: str, place: str, schema: ModuleType) -> str:
+    """What the library says is wrong, in the words of the file, and what would be right."""
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", message):
+        return f"`{missing[1]}` is missing"
+    if re.match("Invalid enum value ", message):
+        word = message.removeprefix("Invalid enum value ").strip("'")
+        known = _choices(schema, re.sub(r".*\.|\[.*?\]", "", place))
+        there = f"; there are {', '.join(map(shown.quoted, known))}" if known else ""
+        return f"no value {shown.quoted(word)}{there}"
+    if expected := re.fullmatch(r"Expected `(.*)`, got `(.*)`", message):
+        asked, given = (
+            " or ".join(_KINDS[kind] for kind in kinds.split(" | ") if kind in _KINDS)
+            for kinds in expected.groups()
+        )
+        if asked and given:
+            return f"this is {given} and is to be {asked}"
+    return message
+
+
+def _choices(schema: ModuleType, key: str) -> list[str]:
+    """The words that a key of a schema's tables may have; empty where it may have any."""
+    for table in _tables(schema):
+        literal = typing.get_type_hints(table).get(key)
+        if typing.get_origin(literal) is typing.Literal:
+            return [str(word) for word in typing.get_args(literal)]
+    return []
 
 
 def wrong(path: Path, text: str, place: str, problem: str) -> StudyError:
@@ -66,13 +111,14 @@ def repeated(kind: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _keys(schema: ModuleType) -> list[str]:
     """The keys that the tables of a schema have."""
     return sorted(
-        {
-            field.encode_name
-            for table in vars(schema).values()
-            if isinstance(table, type) and table.__module__ == schema.__name__
-            for field in msgspec.structs.fields(table)
-        }
+        {field.encode_name for table in _tables(schema) for field in msgspec.structs.fields(table)}
     )
+
+
+def _tables(schema: ModuleType) -> list[type]:
+    """The tables that a module describes."""
+    every = vars(schema).values()
+    return [t for t in every if isinstance(t, type) and t.__module__ == schema.__name__]
 
 
 def position(text: str, place: str) -> tuple[int, int]:

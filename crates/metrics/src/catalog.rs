@@ -2,7 +2,7 @@
 
 use crate::run_metrics::RunMetrics;
 use crate::table::{Metric, Quantity};
-use crate::warnings::{IDENTICAL_REPEATS, RULES};
+use crate::warnings::{OF_POINTS, RULES};
 
 /// Every metric, in the order of `--json`.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
@@ -90,16 +90,9 @@ pub fn markdown() -> String {
         }
     }
     page += "\n## Warnings\n\n| code | raised when |\n|---|---|\n";
-    for rule in RULES {
-        page += &format!("| `{}` | {} |\n", rule.code, rule.when);
+    let of_runs = RULES.iter().map(|rule| (rule.code, rule.when));
+    for (code, when) in of_runs.chain(OF_POINTS) {
+        page += &format!("| `{code}` | {when} |\n");
     }
-    page += &format!(
-        "| `{IDENTICAL_REPEATS}` | two repeats of one sweep point gave the same numbers, within a millionth of them |\n"
-    );
-    // Found by further runs, which the package makes and compares.
-    page += "| `phase-effects` | on the simulator, with several flows and nothing random: a start \
-             shifted by part of a round trip moves a flow's share by more than a tenth |\n";
-    page += "| `ci-not-reached` | `repeat` is a rule, and a sweep point had all runs that it may \
-             have, or one of them failed, before its interval was narrow enough |\n";
     page
 }

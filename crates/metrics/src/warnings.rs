@@ -176,6 +176,29 @@ pub const RULES: [Rule; 25] = [
 /// The name of the doubt that [`identical_repeats`] raises.
 pub const IDENTICAL_REPEATS: &str = "identical-repeats";
 
+/// The doubts that only the runs of a sweep point together can raise, each with when it is raised:
+/// this crate compares repeats, the package makes further runs and counts them.
+pub const OF_POINTS: [(&str, &str); 3] = [
+    (
+        IDENTICAL_REPEATS,
+        "two repeats of one sweep point gave the same numbers, within a millionth of them",
+    ),
+    (
+        "phase-effects",
+        "on the simulator, with several flows and nothing random: a start shifted by part of a round trip moves a flow's share by more than a tenth",
+    ),
+    (
+        "ci-not-reached",
+        "`repeat` is a rule, and a sweep point had all runs that it may have, or one of them failed, before its interval was narrow enough",
+    ),
+];
+
+/// The names of all doubts.
+pub fn codes() -> Vec<&'static str> {
+    let of_points = OF_POINTS.iter().map(|(code, _)| *code);
+    RULES.iter().map(|rule| rule.code).chain(of_points).collect()
+}
+
 /// All warnings that `evidence` calls for.
 pub(crate) fn raise(evidence: &Evidence<'_>) -> Vec<Warning> {
     let raised = |rule: &Rule| {

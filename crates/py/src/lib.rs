@@ -27,6 +27,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TESTBED_VERSION", cclab_testbed::VERSION)?;
     module.add("LEAST_SHARE", cclab_analyze::LEAST_SHARE)?;
     module.add("METRICS_VERSION", cclab_metrics::VERSION.to_string())?;
+    module.add("WARNINGS", cclab_metrics::warnings::codes())?;
+    let of_points = cclab_metrics::warnings::OF_POINTS.map(|(code, _)| code);
+    module.add("POINT_WARNINGS", of_points.to_vec())?;
     let orders = cclab_units::ORDERS.map(|range| (*range.start(), *range.end()));
     module.add("ORDERS", orders.to_vec())?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -86,6 +86,8 @@ class Sample:
     """The warnings of its runs that leave undecided what depends on them."""
     let_pass: tuple[str, ...] = ()
     """The warnings of its runs that the suite says leave nothing undecided here."""
+    cut: int = 0
+    """In how many runs a time asked for had not ended: its value is the least that it can be."""
 
     @property
     def estimate(self) -> Estimate | None:
@@ -96,7 +98,7 @@ class Sample:
         """The runs with those seeds, in their order."""
         places = [self.seeds.index(seed) for seed in seeds]
         values, runs = [self.values[n] for n in places], [self.runs[n] for n in places]
-        return Sample(self.variant, list(seeds), values, runs, self.doubts, self.let_pass)
+        return replace(self, seeds=list(seeds), values=values, runs=runs)
 
     @property
     def whole(self) -> bool:

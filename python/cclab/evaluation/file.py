@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab import shown, written
+from cclab import _core, shown, written
 from cclab.errors import InputError
 from cclab.evaluation import schema
 from cclab.evaluation.schema import Suite
@@ -121,6 +121,17 @@ def _problems(says: Suite, folder: Path) -> Iterator[tuple[str, str]]:
     for index, scenario in enumerate(says.scenario):
         if scenario.name in _TAKEN:
             yield f".scenario[{index}].name", "a card has a folder of its own that is called so"
+    despite = [(".despite", says.despite)]
+    despite += [(f".scenario[{n}].despite", each.despite) for n, each in enumerate(says.scenario)]
+    despite += [(f".criterion[{n}].despite", each.despite) for n, each in enumerate(says.criterion)]
+    for place, codes in despite:
+        for code in codes:
+            if code not in _core.WARNINGS:
+                near = difflib.get_close_matches(code, _core.WARNINGS, 1)
+                meant = (
+                    f"did you mean {shown.quoted(near[0])}?" if near else "docs/metrics.md has all"
+                )
+                yield place, f"no warning is called {shown.quoted(code)}; {meant}"
     if not says.standards:
         yield ".standards", "a suite compares with at least one standard"
     scenarios = {scenario.name for scenario in says.scenario}

@@ -131,15 +131,18 @@ def at_setting(
 
 def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point) -> Sample:
     values: list[float | None] = []
+    cut = 0
     for nth in range(len(point.runs)):
+        unended: list[str] = []
         try:
-            value = evaluated(criterion.value, point, nth, criterion.flow)
+            value = evaluated(criterion.value, point, nth, criterion.flow, unended)
         except ExpressionError as error:
             why = untold(error)
             if why is not None:
                 raise UntoldError(f"{variant}: {why}") from error
             raise
         values.append(float(value) if math.isfinite(value) else None)
+        cut += bool(unended)
     warned = dict.fromkeys(
         warning["code"] for run in point.runs for warning in run.metrics["warnings"]
     )
@@ -151,6 +154,7 @@ def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point)
         [run.run.id for run in point.runs],
         doubts=tuple(code for code in warned if code not in allowed),
         let_pass=tuple(code for code in warned if code in allowed),
+        cut=cut,
     )
 
 
@@ -163,7 +167,8 @@ def compared(
     The margin is a part of the standard's value in each run, or `slack` if that is more than the
     part of its mean. A value that one side lacks in some run decides nothing. Since no worse than
     one standard is enough, the level of the test is shared by all. Runs beside themselves, of a
-    standard under test, need no test.
+    standard under test, need no test. A subject whose runs ended before what they time did is not
+    shown to be no worse, since that may take ever longer.
     """
     undecided: Standing | None = None if criterion.margin is None else "undecided"
     if not (subject.whole and standard.whole) or subject.seeds != standard.seeds:
@@ -182,6 +187,8 @@ def compared(
     if subject.runs == standard.runs and len(ours) > 1:
         return Beside(standard, difference, excess, "no worse")
     finding = excess.finding(WITHIN / standards)
+    if subject.cut and finding == "holds":
+        finding = "open"
     return Beside(standard, difference, excess, _STANDING[finding])
 
 
@@ -196,7 +203,8 @@ def bound(criterion: Criterion, sample: Sample) -> tuple[Finding | None, Beyond 
         beyond = Beyond.of(values - criterion.below)
     else:
         beyond = Beyond.of((criterion.above or 0.0) - values)
-    return beyond.finding(), beyond
+    finding = beyond.finding()
+    return "open" if sample.cut and finding == "holds" else finding, beyond
 
 
 def somewhere(p_of_settings: Iterable[float | None]) -> float | None:
@@ -286,7 +294,7 @@ def _more_seeds(setting: Setting, tests: int) -> int | None:
 
     What is called worse or failed is so by the corrected test, too.
     """
-    if setting.doubts or setting.unmeasured:
+    if setting.doubts or setting.unmeasured or setting.subject.cut:
         return None
     needed: list[int | None] = []
     if setting.kept in ("open", "fails") and setting.beyond is not None:

@@ -119,6 +119,11 @@ def why(line: Line) -> str:
         return f"{said}; some runs did not measure it"
     if len(first.subject.seeds) < 2:
         return f"{said}; one seed has no interval: more are needed"
+    if first.subject.cut:
+        runs = len(first.subject.seeds)
+        return (
+            f"{said}; in {first.subject.cut} of {runs} runs it had not ended, and may take longer"
+        )
     more = line.more_seeds
     if more is not None:
         return f"{said}; some {more} more seed{'' if more == 1 else 's'} or more would decide"

@@ -7,6 +7,7 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from cclab import _core
 from cclab.measure import grouped
 from cclab.measure.stats import Estimate, estimates
 from cclab.metrics import (
@@ -315,7 +316,7 @@ def _limited(runs: list[dict[str, float] | None]) -> dict[str, float]:
     }
 
 
-OF_POINTS = frozenset({"ci-not-reached", "identical-repeats", "phase-effects"})
+OF_POINTS = frozenset(_core.POINT_WARNINGS)
 """The warnings that the runs of a sweep point raise together: each of them bears it."""
 
 

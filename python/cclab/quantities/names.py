@@ -43,12 +43,16 @@ class Names(Mapping[str, Any]):
     """Empty where only the run is meant."""
     plain: dict[str, Any] = field(default_factory=dict)
     """Names of constants."""
+    cut: list[str] = field(default_factory=list)
+    """Times asked for whose end the run did not see: their values are the least they can be."""
 
     def __getitem__(self, name: str) -> Any:
         if name in self.plain:
             return self.plain[name]
         if name.startswith("capture_"):
             return self._captured(name.removeprefix("capture_"))
+        if name == "transfer_s" and self._metrics.get("fct_s") is None:
+            self.cut.append(name)
         return _number(self._metrics[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -106,6 +110,7 @@ class Names(Mapping[str, Any]):
             "sources": cls._sources,
             "fct_by_size_s": cls._fct_by_size,
             "fct_quantile_s": cls._fct_quantile,
+            "or_at_least": cls._or_at_least,
             "capture": cls._captured,
             "states": cls._states,
         }
@@ -114,7 +119,7 @@ class Names(Mapping[str, Any]):
         """An expression over another flow of the run; not a number where that flow is absent."""
         if all(f["name"] != flow for f in self.run.metrics["flows"]):
             return math.nan
-        of_flow = Names(self.run, flow)
+        of_flow = Names(self.run, flow, cut=self.cut)
         return expressions.value(expression, of_flow, of_flow.functions)
 
     def _each(self, pattern: str, expression: str) -> Any:
@@ -151,27 +156,40 @@ class Names(Mapping[str, Any]):
         Of the sources whose names a pattern means, over transfers that began after the warm-up; a
         value that occurred, as percentiles of `traffic` are.
         """
-        took = self._took(pattern)["took_s"].sort()
-        if not len(took):
+        took = self._took(pattern).sort("took_s")
+        if not took.height:
             return math.nan
-        return float(took[max(math.ceil(share * len(took)) - 1, 0)])
+        rank = max(math.ceil(share * took.height), 1)
+        # Whichever way those that did not end would go on, the others have the quantile or not.
+        if took["cut"].sum() > took.height - rank:
+            self.cut.append("fct_quantile_s")
+        return float(took["took_s"][rank - 1])
+
+    def _or_at_least(self, number: float, end: float) -> float:
+        """A time; where none was measured, the end of the run, which is the least that it is."""
+        if math.isfinite(number):
+            return number
+        self.cut.append("or_at_least")
+        return end
 
     def _took(self, pattern: str) -> pl.DataFrame:
-        """How long transfers took that began after the warm-up, by size.
+        """How long transfers took that began after the warm-up, by size, and which were `cut`.
 
         One that did not end took what was left of the run, which is less than it would take: who
         holds up the slowest until the end has no better numbers for it.
         """
         every, scenario = self.run.transfers, self.run.run.scenario
         if every is None:
-            return pl.DataFrame(schema={"took_s": pl.Float64})
+            return pl.DataFrame(schema={"took_s": pl.Float64, "cut": pl.Boolean})
         transfers = every.filter(pl.col("start_s") >= scenario["warmup"] / 1e9)
         meant = fnmatch.filter(transfers["source"].unique().to_list(), pattern)
         duration = scenario["duration"]
         ends = pl.lit(duration / 1e9) if duration is not None else pl.col("end_s").max()
         took = pl.col("end_s").fill_null(ends) - pl.col("start_s")
         of_sources = transfers.filter(pl.col("source").is_in(meant))
-        return of_sources.sort("size_bytes", "start_s", "source").select(took.alias("took_s"))
+        return of_sources.sort("size_bytes", "start_s", "source").select(
+            took.alias("took_s"), pl.col("end_s").is_null().alias("cut")
+        )
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -237,6 +255,8 @@ class Names(Mapping[str, Any]):
         whole = later < len(time)
         got = 8 * (received[later[whole]] - received[whole])
         fast = np.flatnonzero(got >= rate_bps * (time[later[whole]] - time[whole]))
+        if not len(fast):
+            self.cut.append("until_rate_s")
         # Instants are whole nanoseconds.
         return round(float((time[fast[0]] if len(fast) else time[-1]) - from_s), 9)
 
@@ -303,15 +323,23 @@ class Names(Mapping[str, Any]):
         if not len(low):
             return math.nan
         back = np.flatnonzero(flight[low[0] :] >= part * before)
+        if not len(back):
+            self.cut.append("recovery_s")
         at = low[0] + back[0] if len(back) else -1
         return float(frame["time_s"][int(at)]) - after_s
 
 
-def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
-    """An expression over the `nth` run of a point: a number, or one for each flow of a pattern."""
+def evaluated(
+    expression: str, point: Point, nth: int, flow: str, cut: list[str] | None = None
+) -> Any:
+    """An expression over the `nth` run of a point: a number, or one for each flow of a pattern.
+
+    `cut` gets the times whose end the run did not see.
+    """
     run = point.runs[nth]
+    cut = [] if cut is None else cut
     if not flow:
-        named = Names(run, "")
+        named = Names(run, "", cut=cut)
         return float(expressions.value(expression, named, named.functions))
     matching = points.flows(point, flow)
     if not matching:
@@ -320,7 +348,7 @@ def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
         raise StudyError(f"`{expression}`: no flow is called {asked}; there are {there}")
     values = []
     for name in matching:
-        named = Names(run, name)
+        named = Names(run, name, cut=cut)
         values.append(float(expressions.value(expression, named, named.functions)))
     return values[0] if len(values) == 1 else np.array(values)
 

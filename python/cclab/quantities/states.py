@@ -32,13 +32,13 @@ def untold(error: BaseException) -> UntoldError | None:
 
 
 def asked(trace: Trace, flow: str, query: str) -> float:
-    """The number that `query` gives, a SELECT of one value from `states` and `phases`.
+    """The number that `query` gives, a SELECT of one value from `states`, `phases` and `samples`.
 
     `states` has a row wherever the state became another: `time_s`, `until_s`, and the columns that
     the variant declares. `phases` has a row for each stay in a phase: `nth` from 0, `phase`,
     `before` and `after` it (null: none), `from_s`, `until_s`, and each other column as it was when
     the stay began; with `_last` at the end of its name as it was last in the stay, and with `_next`
-    as it was when the next stay began.
+    as it was when the next stay began. `samples` are those of the flow (`Trace.samples_of`).
 
     What is true is 1, and no value is not a number. Raises `UntoldError` if the variant does not
     tell what the query names, and `ExpressionError` if it cannot be answered with one number.
@@ -47,7 +47,7 @@ def asked(trace: Trace, flow: str, query: str) -> float:
         states = trace.states_of(flow)
     except InputError as error:
         raise UntoldError(str(error)) from error
-    tables = {"states": states}
+    tables = {"states": states, "samples": trace.samples_of(flow)}
     if PHASE in states.columns:
         tables["phases"] = trace.phases_of(flow)
     try:
