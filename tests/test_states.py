@@ -119,6 +119,10 @@ def test_expressions_ask_for_phases_by_sql(bbr3: Results) -> None:
     drained = f"SELECT {in_flight} AND s.time_s < p.until_s + 0.2 WHERE p.nth = 1 LIMIT 1"
     assert 0 < asked(drained) < asked("SELECT MAX(in_flight_bytes) FROM samples")
     assert math.isnan(asked("SELECT bw_bps FROM states WHERE time_s > 99"))
+    for unknown in ("wmax_s FROM states", "p.wmax_s FROM states s CROSS JOIN phases p"):
+        with pytest.raises(InputError, match="does not tell it") as raised:
+            asked(f"SELECT {unknown}")
+        assert states.untold(raised.value) is not None
 
 
 def test_the_figure_of_phases_shows_each_phase_that_was(bbr3: Results) -> None:

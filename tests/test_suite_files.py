@@ -18,7 +18,7 @@ DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 VERSIONS = {
     "aqm": (4, "3f5f7dfe73e33253dfba6039e035d64925fe8a3a02355a13395d4d6f4afe2741"),
-    "bbr": (5, "2b0907ea603f5db3435075154231752a9b99c363838691b445a3123207715e35"),
+    "bbr": (5, "ab3bb1dd66d6d6f65fdc020107218d235f8018b9c4aeade001954bd268591050"),
     "c4": (4, "291fae68da4296fe748dd7bf3e234c6838019f5901ee61b35b57235e94cc231a"),
     "l4s": (2, "00d96f054c731ed93e2c9d1a7adaa59cbb46e3d11b71b9f8fcde01121a55d5fa"),
     "nsperf": (4, "597c8f67dc7342e5d41da99284e96fe3933100876a1da75f0abac24b75cd5c9b"),

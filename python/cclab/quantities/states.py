@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from cclab.store.trace import Trace
 
 
+_NO_COLUMN = re.compile(r"""unable to find column "(\w+)"|no column named '(\w+)' found""")
+"""What polars says of a column that is not there: by its name alone, or with its table's."""
+
+
 class UntoldError(expressions.ExpressionError):
     """The variant does not tell of its inner state what is asked for."""
 
@@ -52,12 +56,12 @@ def asked(trace: Trace, flow: str, query: str) -> float:
         tables["phases"] = trace.phases_of(flow)
     try:
         answer = pl.SQLContext(frames=tables).execute(query, eager=True)
-    except pl.exceptions.ColumnNotFoundError as error:
-        told = _first_line(error).partition(";")[0] + _meant(str(error), states.columns)
-        raise UntoldError(
-            f"flow {shown.quoted(flow)}: its variant does not tell it: {told}"
-        ) from error
     except pl.exceptions.PolarsError as error:
+        if _NO_COLUMN.search(str(error)):
+            told = _first_line(error).partition(";")[0] + _meant(str(error), states.columns)
+            raise UntoldError(
+                f"flow {shown.quoted(flow)}: its variant does not tell it: {told}"
+            ) from error
         if "'phases' was not found" in str(error):
             raise UntoldError(f"flow {shown.quoted(flow)}: its variant tells no {PHASE}") from error
         known = "; ".join(
@@ -78,8 +82,8 @@ def asked(trace: Trace, flow: str, query: str) -> float:
 
 def _meant(error: str, columns: list[str]) -> str:
     """Which of the columns may be meant by the one that an error names."""
-    named = re.search(r'column "(\w+)"', error)
-    stem = "" if named is None else named[1]
+    named = _NO_COLUMN.search(error)
+    stem = "" if named is None else named[1] or named[2]
     if stem.endswith("_ns") and f"{stem.removesuffix('_ns')}_s" in columns:
         return f"; times are in seconds here: {stem.removesuffix('_ns')}_s"
     near = difflib.get_close_matches(stem, columns, 1)
