@@ -83,6 +83,19 @@ def test_what_receivers_gain_by_misbehaving_is_held_against_what_standards_give(
     assert min(values) > 3
 
 
+def test_a_sender_at_a_constant_rate_is_worse_wherever_others_have_to_live(tmp_path: Path) -> None:
+    """It answers no mark, no loss and no round trip, and has all that it was given."""
+    harming = ("5.2.1-dctcp", "5.2.2-long-loss", "7.6-all-marked", "7.6-inflated")
+    card = judged("unresponsive", *harming, out=tmp_path, repeat=8)
+    assert verdicts(card) == dict.fromkeys(harming, "worse than standard")
+
+
+def test_a_fair_share_is_no_gain_where_all_is_marked(tmp_path: Path) -> None:
+    """BBR of version 3 keeps a rate there that nothing but marks speaks against."""
+    card = judged("bbr3", "7.6-all-marked", out=tmp_path, repeat=8)
+    assert verdicts(card) == {"7.6-all-marked": "no worse than standard"}
+
+
 def test_who_yields_to_everything_harms_nobody_and_gets_less(tmp_path: Path) -> None:
     card = judged("ledbat++", "5.2-goodput", "5.2-share", out=tmp_path, repeat=4)
     assert verdicts(card) == {

@@ -163,11 +163,11 @@ def test_completion_times_are_told_by_quantile_of_size(tmp_path: Path) -> None:
         assert told(f"fct_quantile_s('b', {share})") == pytest.approx(until.sort()[rank])
     assert math.isnan(told("fct_quantile_s('nobody', 0.5)"))
     # As some did not end, how long the slowest took is unknown, and the median is not.
-    assert cut("fct_quantile_s('b', 1)", point) == ["fct_quantile_s"]
-    assert cut("fct_quantile_s('b', 0.5)", point) == []
+    assert unended_of("fct_quantile_s('b', 1)", point) == ["fct_quantile_s"]
+    assert unended_of("fct_quantile_s('b', 0.5)", point) == []
 
 
-def cut(expression: str, point: Point, flow: str = "") -> list[str]:
+def unended_of(expression: str, point: Point, flow: str = "") -> list[str]:
     """The times that an expression asks for whose end the run did not see."""
     unended: list[str] = []
     evaluated(expression, point, 0, flow, unended)
@@ -177,15 +177,15 @@ def cut(expression: str, point: Point, flow: str = "") -> list[str]:
 def test_times_whose_end_a_run_did_not_see_are_told(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY.replace("[[traffic]]", TRANSFERS, 1))
     point = cclab.run(tmp_path / "study.toml", out=tmp_path / "out").points[0]
-    assert cut("transfer_s", point, "short") == []
-    assert cut("transfer_s", point, "long") == ["transfer_s"]
+    assert unended_of("transfer_s", point, "short") == []
+    assert unended_of("transfer_s", point, "long") == ["transfer_s"]
     # Wherever in an expression it stands.
-    assert cut("max(each('*', 'transfer_s')) / 2", point) == ["transfer_s"] * 2
-    assert cut("until_rate_s(1, 1e5)", point, "long") == []
-    assert cut("until_rate_s(1, 1e9)", point, "long") == ["until_rate_s"]
-    assert cut("of('long', 'until_rate_s(1, 1e9)')", point) == ["until_rate_s"]
-    assert cut("or_at_least(goodput_bps, 7)", point, "long") == []
-    assert cut("or_at_least(harm_goodput, 7)", point, "long") == ["or_at_least"]
+    assert unended_of("max(each('*', 'transfer_s')) / 2", point) == ["transfer_s"] * 2
+    assert unended_of("until_rate_s(1, 1e5)", point, "long") == []
+    assert unended_of("until_rate_s(1, 1e9)", point, "long") == ["until_rate_s"]
+    assert unended_of("of('long', 'until_rate_s(1, 1e9)')", point) == ["until_rate_s"]
+    assert unended_of("or_at_least(goodput_bps, 7)", point, "long") == []
+    assert unended_of("or_at_least(harm_goodput, 7)", point, "long") == ["or_at_least"]
     assert float(evaluated("or_at_least(harm_goodput, 7)", point, 0, "long")) == 7
 
 

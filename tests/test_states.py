@@ -125,6 +125,21 @@ def test_expressions_ask_for_phases_by_sql(bbr3: Results) -> None:
         assert states.untold(raised.value) is not None
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT MAX(in_flght_bytes) FROM samples",
+        "SELECT MAX(s.in_flght_bytes) FROM samples s CROSS JOIN phases p",
+    ],
+)
+def test_a_misspelt_column_of_samples_is_no_matter_of_the_variant(
+    bbr3: Results, query: str
+) -> None:
+    with pytest.raises(InputError, match="did you mean in_flight_bytes") as caught:
+        evaluated(f'states("{query}")', bbr3.points[0], 0, "x")
+    assert states.untold(caught.value) is None
+
+
 def test_the_figure_of_phases_shows_each_phase_that_was(bbr3: Results) -> None:
     drawing = bbr3.figure("phases")
     axes = drawing.axes[0]

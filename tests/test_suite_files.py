@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -10,25 +11,27 @@ import pytest
 
 from cclab import evaluation
 from cclab.errors import InputError, StudyError
-from cclab.evaluation import judge
-from cclab.evaluation.evidence import Sample
+from cclab.evaluation import judge, runs
+from cclab.evaluation.evidence import Sample, Subject
 from cclab.evaluation.schema import Criterion
 
 DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 VERSIONS = {
     "aqm": (4, "3f5f7dfe73e33253dfba6039e035d64925fe8a3a02355a13395d4d6f4afe2741"),
-    "bbr": (5, "ab3bb1dd66d6d6f65fdc020107218d235f8018b9c4aeade001954bd268591050"),
+    "bbr": (5, "158a6b44f6eac19ef84f0d37d293fc4ff9b5ab5384e60b6f4adf23cdd3491d78"),
     "c4": (4, "291fae68da4296fe748dd7bf3e234c6838019f5901ee61b35b57235e94cc231a"),
-    "l4s": (2, "00d96f054c731ed93e2c9d1a7adaa59cbb46e3d11b71b9f8fcde01121a55d5fa"),
-    "nsperf": (4, "597c8f67dc7342e5d41da99284e96fe3933100876a1da75f0abac24b75cd5c9b"),
+    "l4s": (3, "777cbb8a9513d7c55730ce9e237c3e3c79d193eaf2966084a0ac91aed9c90a25"),
+    "nsperf": (5, "74517b30898b3425095f462c96fedd6b8e5c8998b5754cadd418c0a750200aaa"),
     "prudentia": (3, "4f2375936bc4ed5dfc950863a4939f469938b68ecb8d409b3a275ece2be5cab9"),
-    "rfc9743": (5, "dd1be141661e821c7609f60484a8de38ddc0270403ca976d1cb78851af289e58"),
+    "rfc9743": (5, "11d484e068addcb8ec48ad5d9396aae7ba23b52340533b41aa0370d671eb872d"),
     "tcpeval": (4, "5d53109a03cbe565f881d370d13c249d8ae7f601062036c9250e0459303d7284"),
     "transperf": (3, "f9e40dd70203ef9a78a92bc99d3a6489cccf6745c3909f23fc02fa089f327b52"),
 }
 """Each suite's version, and what it is the version of: the digest of its files, but for the number
 of the version."""
+
+CARDS = Path(__file__).parents[1] / "docs" / "cards"
 
 STUDY = """
 duration = "5s"
@@ -95,6 +98,49 @@ def test_a_suite_that_changed_has_another_version(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("card", sorted(CARDS.glob("[a-z]*.md")), ids=lambda card: str(card.stem))
+def test_cards_are_by_the_suites_as_they_are(card: Path) -> None:
+    name = re.search(r"\b(" + "|".join(VERSIONS) + r")\b", card.read_text())
+    assert name is not None
+    assert VERSIONS[name[0]][1] in card.read_text(), "make it anew (docs/cards/README.md)"
+
+
+@pytest.mark.parametrize("name", ["rfc9743", "nsperf"])
+def test_no_flow_is_held_back_by_its_buffers_where_no_line_lets_that_pass(name: str) -> None:
+    """What a path and its queue hold, a sender that fills them has in its send buffer."""
+    suite = evaluation.load(name)
+    subject = Subject("cubic", "cubic", "cubic", None)
+    doubt = "limited-by-sndbuf"
+    planned = runs.plan(
+        suite,
+        subject,
+        suite.says.standards,
+        Path("nowhere"),
+        quick=False,
+        backend=None,
+        repeat=1,
+        seed=None,
+    )
+    for each in planned:
+        lets_pass = {*suite.says.despite, *each.scenario.despite}
+        lets_pass |= {code for c in suite.criteria(each.scenario.name) for code in c.despite}
+        if each.refusals or doubt in lets_pass or "limited-by-rwnd" in lets_pass:
+            continue
+        for run in each.plan.runs:
+            network = run.scenario["network"]
+            link = network["bottleneck"]
+            limit = link["queue"]["limit"].get("bytes")
+            if network["topology"] != "dumbbell" or limit is None or link["rate"] is None:
+                continue
+            bulk = [flow for flow in run.scenario["flows"] if not flow.get("transport")]
+            for flow in bulk:
+                way = flow["extra_delay"] + link["delay"] + 2 * network["access"]["delay"]
+                held = limit + link["rate"] / 8 * 2 * way / 1e9
+                # Some flows share what is held.
+                told = (each.scenario.name, run.id, flow["name"], held)
+                assert (flow["sndbuf"] or 4 << 20) >= held / len(bulk), told
+
+
 def test_every_suite_has_its_version_here() -> None:
     assert {path.parent.name for path in evaluation.file.SHIPPED.glob("*/suite.toml")} == {
         *VERSIONS
@@ -111,6 +157,7 @@ def test_every_suite_has_its_version_here() -> None:
         ('["not-converged"]', '["not-convergd"]', "15:1", "did you mean 'not-converged'?"),
         ('["bottleneck-not-full"', '["x"', "6:1", "no warning is called 'x'; docs/metrics.md"),
         ('"MUST"', '"WILL"', "20:1", "no value 'WILL'; there are 'MUST', 'SHOULD'"),
+        ("repeat  = 3", "repeat  = 0", "14:1", "0 runs of a setting show nothing"),
         ("repeat  = 3", 'repeat  = "three"', "14:1", "this is a text and is to be a whole number"),
         ('measure    = "goodput"\n', "", "17:1", "`measure` is missing"),
         (

@@ -28,9 +28,11 @@ CRITERION = Criterion(
 )
 
 
-def _sample(variant: str, values: Sequence[float | None], cut: int = 0) -> Sample:
+def _sample(variant: str, values: Sequence[float | None], unended: int = 0) -> Sample:
     seeds = list(range(len(values)))
-    return Sample(variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds], cut=cut)
+    return Sample(
+        variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds], unended=unended
+    )
 
 
 def _line(values: Sequence[float | None], *standards: Sequence[float | None], **more: Any) -> Line:
@@ -48,13 +50,17 @@ def _criterion(**more: Any) -> Criterion:
     return structs.replace(CRITERION, **more)
 
 
-def _cut_line(values: Sequence[float], standard: Sequence[float], **more: Any) -> Line:
-    """Times of which those that reached 180 s had not ended."""
+def _timed_line(
+    values: Sequence[float],
+    standard: Sequence[float],
+    new_unended: int | None = None,
+    **more: Any,
+) -> Line:
+    """Times of which those that reached 180 s had not ended, or so many of the subject's."""
     criterion = _criterion(better="lower", unit="s", **more)
-    new, std = (
-        _sample(name, times, cut=sum(time >= 180 for time in times))
-        for name, times in (("new", values), ("std", standard))
-    )
+    unended = [sum(time >= 180 for time in times) for times in (values, standard)]
+    new = _sample("new", values, unended[0] if new_unended is None else new_unended)
+    std = _sample("std", standard, unended[1])
     setting = judge.at_setting(criterion, {}, new, [judge.compared(criterion, new, std)])
     return judge.corrected([judge.line(criterion, [setting])])[0]
 
@@ -64,17 +70,24 @@ STANDARD = [10.0, 10.5, 9.5, 10.2, 9.8, 10.1, 9.9, 10.4, 9.6, 10.0]
 
 def test_what_had_not_ended_is_never_no_worse() -> None:
     never, soon = [180.0] * 10, [20.0 + n / 10 for n in range(10)]
-    both = _cut_line(never, never)
+    both = _timed_line(never, never)
     assert (both.verdict, both.more_seeds) == ("undecided", None)
-    assert "in 10 of 10 runs it had not ended" in told.why(both)
+    assert "at least 180 s; std at least 180 s" in told.why(both)
+    assert "runs that ended before it did: 10 of 10 of new, 10 of 10 of std" in told.why(both)
     # One that did not end is enough: the mean may be anything above.
     late = [170.0 + n for n in range(11)]
-    assert _cut_line(late, [t - 1 for t in late]).verdict == "undecided"
-    assert _cut_line(never, soon).verdict == "worse than standard"
-    assert _cut_line(soon, never).verdict == "no worse than standard"
-    bounded = _cut_line(never, never, margin=None, below=200.0)
+    assert _timed_line(late, [t - 1 for t in late]).verdict == "undecided"
+    assert _timed_line(never, soon).verdict == "worse than standard"
+    assert _timed_line(soon, never).verdict == "no worse than standard"
+    # Nor is one worse than a standard that would take longer than was seen.
+    cut_short, complete = [180.0] * 10, [400.0] * 10
+    assert _timed_line(complete, cut_short, new_unended=0).verdict == "undecided"
+    bounded = _timed_line(never, never, margin=None, below=200.0)
     assert bounded.verdict == "undecided"
-    assert _cut_line(never, never, margin=None, below=100.0).verdict == "fails"
+    assert _timed_line(never, never, margin=None, below=100.0).verdict == "fails"
+    # The least that it can be is enough where more is asked, and not against it.
+    assert _timed_line(never, never, margin=None, above=100.0).verdict == "meets"
+    assert _timed_line(never, never, margin=None, above=200.0).verdict == "undecided"
 
 
 def test_the_whole_interval_decides() -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from cclab.evaluation.file import Loaded
     from cclab.evaluation.runs import Planned
+    from cclab.evaluation.schema import Criterion
     from cclab.execute import Listener
 
 __all__ = ["DEFAULT_SUITE", "SCHEMA", "Card", "evaluate", "load", "names"]
@@ -130,17 +131,23 @@ def evaluate(
         there = {line["id"] for line in earlier["lines"]}
         if not there & {criterion.id for criterion in loaded.says.criterion}:
             raise InputError(f"{shown.quoted(since)}: that card has none of these lines")
-    announce(planned)
+    compared = {each.scenario.name: _compared(loaded, each, subject) for each in planned}
+    # Nothing is run of which no line would tell.
+    announce([each for each in planned if compared[each.scenario.name]])
     lines = []
     for each in planned:
         if each.refusals:
             lines += _unavailable(loaded, each)
             continue
+        criteria = compared[each.scenario.name]
+        lines += [
+            Line(criterion, [], unavailable=judge.ITSELF, done=False)
+            for criterion in loaded.criteria(each.scenario.name)
+            if criterion not in criteria
+        ]
+        if not criteria:
+            continue
         done = runs.carry_out(each, jobs=jobs, cluster=scheduler, listener=listener)
-        asked = loaded.criteria(each.scenario.name)
-        alone = [c for c in asked if judge.only_beside_itself(c, subject, each.standards)]
-        lines += [Line(c, [], unavailable=judge.ITSELF, done=False) for c in alone]
-        criteria = [criterion for criterion in asked if criterion not in alone]
         despite = loaded.says.despite
         lines += judge.lines(
             criteria, each.scenario, despite, done, subject, each.standards, each.left_out
@@ -177,6 +184,9 @@ def _only(suite: Loaded, only: Sequence[str]) -> Loaded:
     says = suite.says
     for beginning in only:
         if not any(criterion.id.startswith(beginning) for criterion in says.criterion):
+            absent = [each for each in says.absent if each.id.startswith(beginning)]
+            if absent:
+                raise InputError(f"{suite.name} does not evaluate {absent[0].id}: {absent[0].why}")
             known = ", ".join(criterion.id for criterion in says.criterion)
             asked = shown.quoted(beginning)
             raise InputError(f"no line of {suite.name} begins with {asked}; it has {known}")
@@ -233,6 +243,15 @@ def _check(planned: Sequence[Planned]) -> None:
             f"backend {absent[0].plan.backend} can do no scenario of the suite: "
             f"{absent[0].refusals[0]}"
         )
+
+
+def _compared(suite: Loaded, planned: Planned, subject: Subject) -> list[Criterion]:
+    """The lines of a scenario but for those that would compare the subject with itself alone."""
+    return [
+        criterion
+        for criterion in suite.criteria(planned.scenario.name)
+        if not judge.only_beside_itself(criterion, subject, planned.standards)
+    ]
 
 
 def _unavailable(suite: Loaded, planned: Planned) -> list[Line]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cclab.evaluation.since import Change
     from cclab.measure.stats import Estimate
 
-SCHEMA = "cclab-scorecard/3"
+SCHEMA = "cclab-scorecard/4"
 """Name and version of the card's document; docs/scorecard.schema.json describes it."""
 
 
@@ -200,6 +200,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "runs": sample.runs,
         "warnings": [*sample.doubts],
         "let_pass": [*sample.let_pass],
+        "unended": sample.unended,
     }
 
 

@@ -86,7 +86,7 @@ class Sample:
     """The warnings of its runs that leave undecided what depends on them."""
     let_pass: tuple[str, ...] = ()
     """The warnings of its runs that the suite says leave nothing undecided here."""
-    cut: int = 0
+    unended: int = 0
     """In how many runs a time asked for had not ended: its value is the least that it can be."""
 
     @property
@@ -178,8 +178,11 @@ class Beside:
 
     @property
     def p(self) -> float | None:
-        """Of not being worse by more than the margin; None where that was not tested."""
-        return None if self.excess is None else self.excess.beyond_p
+        """Of not being worse by more than the margin; None where that was not tested, or where a
+        run of the standard did not see the end of what is timed."""
+        if self.excess is None or self.standard.unended:
+            return None
+        return self.excess.beyond_p
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,11 @@ class Setting:
         """Whether some run that the verdict needs has no value."""
         compared = [beside.standard for beside in self.besides if beside.standing is not None]
         return not all(sample.whole for sample in (self.subject, *compared))
+
+    @property
+    def unended(self) -> bool:
+        """Whether some run did not see the end of what is timed."""
+        return any(sample.unended for sample in self.samples)
 
     @property
     def undecided(self) -> bool:

@@ -138,6 +138,9 @@ def _problems(says: Suite, folder: Path) -> Iterator[tuple[str, str]]:
     for index, scenario in enumerate(says.scenario):
         if not (folder / scenario.study).is_file():
             yield f".scenario[{index}].study", f"{folder / scenario.study}: no such file"
+        for key, repeat in ((".repeat", scenario.repeat), (".quick", scenario.quick.repeat)):
+            if repeat is not None and repeat < 1:
+                yield f".scenario[{index}]{key}", f"{repeat} runs of a setting show nothing: from 1"
         if not scenario.subject:
             yield f".scenario[{index}].subject", "the variant under test is put nowhere"
     for index, criterion in enumerate(says.criterion):

@@ -131,7 +131,7 @@ def at_setting(
 
 def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point) -> Sample:
     values: list[float | None] = []
-    cut = 0
+    without_end = 0
     for nth in range(len(point.runs)):
         unended: list[str] = []
         try:
@@ -142,7 +142,7 @@ def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point)
                 raise UntoldError(f"{variant}: {why}") from error
             raise
         values.append(float(value) if math.isfinite(value) else None)
-        cut += bool(unended)
+        without_end += bool(unended)
     warned = dict.fromkeys(
         warning["code"] for run in point.runs for warning in run.metrics["warnings"]
     )
@@ -154,7 +154,7 @@ def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point)
         [run.run.id for run in point.runs],
         doubts=tuple(code for code in warned if code not in allowed),
         let_pass=tuple(code for code in warned if code in allowed),
-        cut=cut,
+        unended=without_end,
     )
 
 
@@ -167,8 +167,8 @@ def compared(
     The margin is a part of the standard's value in each run, or `slack` if that is more than the
     part of its mean. A value that one side lacks in some run decides nothing. Since no worse than
     one standard is enough, the level of the test is shared by all. Runs beside themselves, of a
-    standard under test, need no test. A subject whose runs ended before what they time did is not
-    shown to be no worse, since that may take ever longer.
+    standard under test, need no test. What a run did not see the end of may take ever longer: the
+    subject's is not shown to be no worse by it, and a standard's does not show that it is.
     """
     undecided: Standing | None = None if criterion.margin is None else "undecided"
     if not (subject.whole and standard.whole) or subject.seeds != standard.seeds:
@@ -187,7 +187,7 @@ def compared(
     if subject.runs == standard.runs and len(ours) > 1:
         return Beside(standard, difference, excess, "no worse")
     finding = excess.finding(WITHIN / standards)
-    if subject.cut and finding == "holds":
+    if (subject.unended and finding == "holds") or (standard.unended and finding == "fails"):
         finding = "open"
     return Beside(standard, difference, excess, _STANDING[finding])
 
@@ -199,12 +199,17 @@ def bound(criterion: Criterion, sample: Sample) -> tuple[Finding | None, Beyond 
     if not sample.whole:
         return "open", None
     values = np.array(sample.values, dtype=np.float64)
+    # What a run did not see the end of is the least that it can be.
     if criterion.below is not None:
         beyond = Beyond.of(values - criterion.below)
+        unsure = "holds"
     else:
         beyond = Beyond.of((criterion.above or 0.0) - values)
+        unsure = "fails"
     finding = beyond.finding()
-    return "open" if sample.cut and finding == "holds" else finding, beyond
+    if sample.unended and finding == unsure:
+        return "open", None
+    return finding, beyond
 
 
 def somewhere(p_of_settings: Iterable[float | None]) -> float | None:
@@ -294,7 +299,7 @@ def _more_seeds(setting: Setting, tests: int) -> int | None:
 
     What is called worse or failed is so by the corrected test, too.
     """
-    if setting.doubts or setting.unmeasured or setting.subject.cut:
+    if setting.doubts or setting.unmeasured or setting.unended:
         return None
     needed: list[int | None] = []
     if setting.kept in ("open", "fails") and setting.beyond is not None:

@@ -142,7 +142,9 @@ def _compared(line: Line, earlier: list[dict[str, Any]]) -> list[tuple[Setting, 
         was = subject_of.get(_key(setting.params))
         if was is None or setting.subject.doubts or was["warnings"]:
             continue
-        before = Sample(was["variant"], was["seeds"], was["values"], was["runs"])
+        before = Sample(
+            was["variant"], was["seeds"], was["values"], was["runs"], unended=was["unended"]
+        )
         seeds = [seed for seed in setting.subject.seeds if seed in before.seeds]
         both = (setting.subject.of(seeds), before.of(seeds))
         pairs.append((setting, judge.compared(line.criterion, *both)))

@@ -49,6 +49,8 @@ def sample(criterion: Criterion, measured: Sample) -> str:
     """What a variant measured; of how many runs, if some did not."""
     known = sum(number is not None for number in measured.values)
     text = interval(criterion, measured.estimate)
+    if measured.unended:
+        text = f"at least {text}"
     return (
         text
         if known in (0, len(measured.values))
@@ -119,11 +121,14 @@ def why(line: Line) -> str:
         return f"{said}; some runs did not measure it"
     if len(first.subject.seeds) < 2:
         return f"{said}; one seed has no interval: more are needed"
-    if first.subject.cut:
-        runs = len(first.subject.seeds)
-        return (
-            f"{said}; in {first.subject.cut} of {runs} runs it had not ended, and may take longer"
-        )
+    unended = next((setting for setting in line.deciding if setting.unended), None)
+    if unended is not None:
+        counts = [
+            f"{each.unended} of {len(each.seeds)} of {each.variant}"
+            for each in unended.samples
+            if each.unended
+        ]
+        return f"{said}; runs that ended before it did: {', '.join(counts)}"
     more = line.more_seeds
     if more is not None:
         return f"{said}; some {more} more seed{'' if more == 1 else 's'} or more would decide"

@@ -43,7 +43,7 @@ class Names(Mapping[str, Any]):
     """Empty where only the run is meant."""
     plain: dict[str, Any] = field(default_factory=dict)
     """Names of constants."""
-    cut: list[str] = field(default_factory=list)
+    unended: list[str] = field(default_factory=list)
     """Times asked for whose end the run did not see: their values are the least they can be."""
 
     def __getitem__(self, name: str) -> Any:
@@ -52,7 +52,7 @@ class Names(Mapping[str, Any]):
         if name.startswith("capture_"):
             return self._captured(name.removeprefix("capture_"))
         if name == "transfer_s" and self._metrics.get("fct_s") is None:
-            self.cut.append(name)
+            self.unended.append(name)
         return _number(self._metrics[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -119,7 +119,7 @@ class Names(Mapping[str, Any]):
         """An expression over another flow of the run; not a number where that flow is absent."""
         if all(f["name"] != flow for f in self.run.metrics["flows"]):
             return math.nan
-        of_flow = Names(self.run, flow, cut=self.cut)
+        of_flow = Names(self.run, flow, unended=self.unended)
         return expressions.value(expression, of_flow, of_flow.functions)
 
     def _each(self, pattern: str, expression: str) -> Any:
@@ -161,26 +161,27 @@ class Names(Mapping[str, Any]):
             return math.nan
         rank = max(math.ceil(share * took.height), 1)
         # Whichever way those that did not end would go on, the others have the quantile or not.
-        if took["cut"].sum() > took.height - rank:
-            self.cut.append("fct_quantile_s")
+        if took["unended"].sum() > took.height - rank:
+            self.unended.append("fct_quantile_s")
         return float(took["took_s"][rank - 1])
 
     def _or_at_least(self, number: float, end: float) -> float:
-        """A time; where none was measured, the end of the run, which is the least that it is."""
+        """A time; where none was measured, `end`, the least that it can be: until when the run saw
+        that it was not over."""
         if math.isfinite(number):
             return number
-        self.cut.append("or_at_least")
+        self.unended.append("or_at_least")
         return end
 
     def _took(self, pattern: str) -> pl.DataFrame:
-        """How long transfers took that began after the warm-up, by size, and which were `cut`.
+        """How long transfers took that began after the warm-up, by size, and which are `unended`.
 
         One that did not end took what was left of the run, which is less than it would take: who
         holds up the slowest until the end has no better numbers for it.
         """
         every, scenario = self.run.transfers, self.run.run.scenario
         if every is None:
-            return pl.DataFrame(schema={"took_s": pl.Float64, "cut": pl.Boolean})
+            return pl.DataFrame(schema={"took_s": pl.Float64, "unended": pl.Boolean})
         transfers = every.filter(pl.col("start_s") >= scenario["warmup"] / 1e9)
         meant = fnmatch.filter(transfers["source"].unique().to_list(), pattern)
         duration = scenario["duration"]
@@ -188,7 +189,7 @@ class Names(Mapping[str, Any]):
         took = pl.col("end_s").fill_null(ends) - pl.col("start_s")
         of_sources = transfers.filter(pl.col("source").is_in(meant))
         return of_sources.sort("size_bytes", "start_s", "source").select(
-            took.alias("took_s"), pl.col("end_s").is_null().alias("cut")
+            took.alias("took_s"), pl.col("end_s").is_null().alias("unended")
         )
 
     @cached_property
@@ -256,7 +257,7 @@ class Names(Mapping[str, Any]):
         got = 8 * (received[later[whole]] - received[whole])
         fast = np.flatnonzero(got >= rate_bps * (time[later[whole]] - time[whole]))
         if not len(fast):
-            self.cut.append("until_rate_s")
+            self.unended.append("until_rate_s")
         # Instants are whole nanoseconds.
         return round(float((time[fast[0]] if len(fast) else time[-1]) - from_s), 9)
 
@@ -324,22 +325,22 @@ class Names(Mapping[str, Any]):
             return math.nan
         back = np.flatnonzero(flight[low[0] :] >= part * before)
         if not len(back):
-            self.cut.append("recovery_s")
+            self.unended.append("recovery_s")
         at = low[0] + back[0] if len(back) else -1
         return float(frame["time_s"][int(at)]) - after_s
 
 
 def evaluated(
-    expression: str, point: Point, nth: int, flow: str, cut: list[str] | None = None
+    expression: str, point: Point, nth: int, flow: str, unended: list[str] | None = None
 ) -> Any:
     """An expression over the `nth` run of a point: a number, or one for each flow of a pattern.
 
-    `cut` gets the times whose end the run did not see.
+    `unended` gets the times whose end the run did not see.
     """
     run = point.runs[nth]
-    cut = [] if cut is None else cut
+    unended = [] if unended is None else unended
     if not flow:
-        named = Names(run, "", cut=cut)
+        named = Names(run, "", unended=unended)
         return float(expressions.value(expression, named, named.functions))
     matching = points.flows(point, flow)
     if not matching:
@@ -348,7 +349,7 @@ def evaluated(
         raise StudyError(f"`{expression}`: no flow is called {asked}; there are {there}")
     values = []
     for name in matching:
-        named = Names(run, name, cut=cut)
+        named = Names(run, name, unended=unended)
         values.append(float(expressions.value(expression, named, named.functions)))
     return values[0] if len(values) == 1 else np.array(values)
 

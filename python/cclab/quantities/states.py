@@ -23,6 +23,9 @@ _NO_COLUMN = re.compile(r"""unable to find column "(\w+)"|no column named '(\w+)
 """What polars says of a column that is not there: by its name alone, or with its table's."""
 
 
+_SAMPLES = re.compile(r"\bsamples\b", re.IGNORECASE)
+
+
 class UntoldError(expressions.ExpressionError):
     """The variant does not tell of its inner state what is asked for."""
 
@@ -51,13 +54,21 @@ def asked(trace: Trace, flow: str, query: str) -> float:
         states = trace.states_of(flow)
     except InputError as error:
         raise UntoldError(str(error)) from error
-    tables = {"states": states, "samples": trace.samples_of(flow)}
+    tables = {"states": states}
+    if _SAMPLES.search(query):
+        tables["samples"] = trace.samples_of(flow)
     if PHASE in states.columns:
         tables["phases"] = trace.phases_of(flow)
     try:
         answer = pl.SQLContext(frames=tables).execute(query, eager=True)
     except pl.exceptions.PolarsError as error:
-        if _NO_COLUMN.search(str(error)):
+        unknown = _NO_COLUMN.search(str(error))
+        if unknown and _of_samples(unknown[1] or unknown[2], query, tables):
+            raise expressions.ExpressionError(
+                f"{_first_line(error).partition(';')[0]}"
+                + _meant(str(error), tables["samples"].columns)
+            ) from error
+        if unknown:
             told = _first_line(error).partition(";")[0] + _meant(str(error), states.columns)
             raise UntoldError(
                 f"flow {shown.quoted(flow)}: its variant does not tell it: {told}"
@@ -78,6 +89,13 @@ def asked(trace: Trace, flow: str, query: str) -> float:
             f"states() asks for a number, and this gives {value!r}: compare it with a text"
         )
     return math.nan if value is None else float(value)
+
+
+def _of_samples(column: str, query: str, tables: dict[str, pl.DataFrame]) -> bool:
+    """Whether a query asks the samples, which are alike for all variants, for a column."""
+    names = {"samples", *re.findall(r"\bsamples(?:\s+AS)?\s+(\w+)", query, re.IGNORECASE)}
+    of_table = any(re.search(rf"\b{name}\.{column}\b", query) for name in names)
+    return "samples" in tables and (of_table or not re.search(r"\b(states|phases)\b", query))
 
 
 def _meant(error: str, columns: list[str]) -> str:
