@@ -132,7 +132,8 @@ def test_no_flow_is_held_back_by_its_buffers_where_no_line_lets_that_pass(name: 
             limit = link["queue"]["limit"].get("bytes")
             if network["topology"] != "dumbbell" or limit is None or link["rate"] is None:
                 continue
-            bulk = [flow for flow in run.scenario["flows"] if not flow.get("transport")]
+            flows = run.scenario["flows"]
+            bulk = [flow for flow in flows if "sndbuf" in flow and flow["transfer"] is None]
             for flow in bulk:
                 way = flow["extra_delay"] + link["delay"] + 2 * network["access"]["delay"]
                 held = limit + link["rate"] / 8 * 2 * way / 1e9
