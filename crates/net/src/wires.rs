@@ -14,6 +14,7 @@ mod buckets;
 use std::collections::VecDeque;
 
 use cclab_packet::Packet;
+use cclab_qdisc::Descriptor;
 use cclab_units::Time;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
 
@@ -36,14 +37,27 @@ pub const AHEAD: usize = 16;
 /// Entries of a lane between the one that is put in order and the one whose memory is fetched.
 const FETCHED: usize = 16;
 
-/// A packet that is on no wire: it goes on one by [`Wires::put`], or ends in [`Wires::release`].
+/// A packet that is on no wire: it goes on one by [`Wires::put`], into a queue by [`Held::wait`], or
+/// ends in [`Wires::release`].
 ///
 /// It stays where it is from its sender to its receiver. That saves copies, and above all it saves
 /// what a copy waits for: until the small writes that made a packet are in the cache, and all
 /// before them.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "a packet is put on a wire, or its slot is released"]
+#[must_use = "a packet is put on a wire or waits in a queue, or its slot is released"]
 pub struct Held(u32);
+
+impl Held {
+    /// Where it is.
+    #[inline]
+    pub fn slot(&self) -> u32 {
+        self.0
+    }
+
+    /// A queue has the packet from now on: [`Wires::resume`] gets it back.
+    #[inline]
+    pub fn wait(self) {}
+}
 
 /// What came to the far end of a wire.
 #[derive(Debug, PartialEq, Eq)]
@@ -192,6 +206,22 @@ impl Wires {
     pub fn release(&mut self, held: Held) {
         self.passages[held.0 as usize].next_free = self.free;
         self.free = held.0;
+    }
+
+    /// A copy of a packet that is in a queue, as it is there: perhaps marked.
+    pub fn waiting(&self, descriptor: &Descriptor) -> Packet {
+        Packet {
+            ecn: descriptor.ecn,
+            ..self.packets[descriptor.slot as usize].0
+        }
+    }
+
+    /// The packet that a queue gives back, perhaps marked: it has it since [`Held::wait`].
+    #[inline]
+    pub fn resume(&mut self, descriptor: &Descriptor) -> Held {
+        let held = Held(descriptor.slot);
+        self.packet_mut(&held).ecn = descriptor.ecn;
+        held
     }
 
     /// Puts a packet on the wire of `link`; it arrives at `key`.

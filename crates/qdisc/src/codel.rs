@@ -3,13 +3,11 @@
 
 mod control;
 
-use cclab_packet::Packet;
-
 use crate::declare::{self, DERIVED, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
@@ -99,7 +97,7 @@ impl Source for Fifo {
 }
 
 impl Qdisc for CodelQueue {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.law.see(&packet);
         if self.room.admits(self.queue.backlog(), &packet) {
             self.queue.push(packet, cx.now);

@@ -5,10 +5,9 @@
 
 use std::collections::VecDeque;
 
-use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
-use crate::{Backlog, Departure};
+use crate::{Backlog, Departure, Descriptor};
 
 /// No packet.
 const NONE: u32 = u32::MAX;
@@ -22,9 +21,9 @@ struct Classifier {
 }
 
 impl Classifier {
-    fn bucket(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
+    fn bucket(&mut self, packet: &Descriptor, rng: &mut Stream) -> u32 {
         let flow = u64::from(packet.flow) << 1 | u64::from(packet.backward);
-        let key = flow ^ u64::from(packet.connection()).rotate_left(33);
+        let key = flow ^ u64::from(packet.connection).rotate_left(33);
         let perturbation = *self.perturbation.get_or_insert_with(|| rng.bits());
         // The finaliser of MurmurHash3, and the high bits as a share of the buckets.
         let mut hash = key ^ perturbation;
@@ -111,12 +110,12 @@ impl<S: Clone + Default> FlowQueues<S> {
     }
 
     /// The queue of the flow that `packet` is of.
-    pub fn classify(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
+    pub fn classify(&mut self, packet: &Descriptor, rng: &mut Stream) -> u32 {
         self.classifier.bucket(packet, rng)
     }
 
     /// Puts `packet` last in the queue `flow`. A queue that was in no list joins the new ones.
-    pub fn push(&mut self, flow: u32, packet: Packet, now: Time) -> Pushed {
+    pub fn push(&mut self, flow: u32, packet: Descriptor, now: Time) -> Pushed {
         let bytes = u64::from(packet.wire_len);
         let node = self.keep(Departure {
             packet,

@@ -1,10 +1,9 @@
 //! CoDel's state machine and control law (RFC 8289, sections 5.2 to 5.8), for one queue.
 
-use cclab_packet::Packet;
 use cclab_units::Time;
 
 use crate::discipline::Config;
-use crate::{Departure, Dropped, MTU, ecn};
+use crate::{Departure, Descriptor, Dropped, MTU, ecn};
 
 /// RFC 8289, section 5.6: within 16 intervals of the last drop, the pace of drops is taken up again.
 const MEMORY: u64 = 16;
@@ -34,7 +33,7 @@ impl Law {
 
     /// Takes notice of a packet's size.
     #[inline]
-    pub fn see(&mut self, packet: &Packet) {
+    pub fn see(&mut self, packet: &Descriptor) {
         self.largest = self.largest.max(u64::from(packet.wire_len));
     }
 
