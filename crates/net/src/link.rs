@@ -337,16 +337,6 @@ impl Link {
         }
     }
 
-    /// Counts how long a packet waited, where that is kept.
-    #[inline]
-    fn record_sojourn(&mut self, waited: Time) {
-        if let Some(fittings) = &mut self.fittings
-            && let Some(sojourn) = &mut fittings.sojourn
-        {
-            sojourn.record(waited.as_nanos());
-        }
-    }
-
     /// What the discipline counted of its named queues.
     pub fn bands(&self) -> &[Band] {
         match &self.service {
@@ -363,7 +353,7 @@ impl Link {
             && let Some(departed) = fifo.pop_departed(now, since)
         {
             self.counters.taken_bytes += departed.bytes;
-            self.record_sojourn(departed.waits);
+            record_sojourn(&mut self.fittings, departed.waits);
         }
     }
 
@@ -388,7 +378,7 @@ impl Link {
 
     /// Takes `packet` in, which is in `slot` and comes from a transmission that began at `since`. What the queue loses in its stead is in [`Link::thrown_out`]; what
     /// leaves goes to [`Link::put_on_wire`], of this link or of the next.
-    #[inline]
+    #[inline(always)]
     pub fn offer(
         &mut self,
         packet: &Packet,
@@ -409,16 +399,19 @@ impl Link {
         if matches!(self.service, Service::Foreseen(_)) {
             return self.foresee(packet, clock, since, now);
         }
-        self.enqueue(Descriptor::new(packet, slot), now, sequence)
+        self.enqueue(packet, slot, now, sequence)
     }
 
-    #[inline]
+    #[inline(always)]
     fn foresee(&mut self, packet: &Packet, clock: TxClock, since: Time, now: Time) -> Offered {
-        self.settle(now, since);
         let bytes = u64::from(packet.wire_len);
         let Service::Foreseen(fifo) = &mut self.service else {
             return Offered::Queued; // the caller has looked
         };
+        while let Some(departed) = fifo.pop_departed(now, since) {
+            self.counters.taken_bytes += departed.bytes;
+            record_sojourn(&mut self.fittings, departed.waits);
+        }
         if !fifo.has_room(bytes) {
             self.incidents.count_loss(DropReason::Queue);
             return Offered::Lost(DropReason::Queue);
@@ -436,7 +429,7 @@ impl Link {
         }
         fifo.pass(now);
         self.counters.taken_bytes += bytes;
-        self.record_sojourn(Time::ZERO);
+        record_sojourn(&mut self.fittings, Time::ZERO);
         let arrives = self.transmit_from(now, bytes, clock);
         Offered::Sent { arrives }
     }
@@ -450,7 +443,7 @@ impl Link {
     }
 
     /// The transmitter takes on `bytes` at `start`; returns when they reach the far end.
-    #[inline]
+    #[inline(always)]
     fn transmit_from(&mut self, start: Time, bytes: u64, clock: TxClock) -> Time {
         if self.busy_until < start {
             self.carry = 0;
@@ -477,5 +470,15 @@ impl Link {
     #[inline]
     pub fn deliver(&mut self) {
         self.counters.delivered += 1;
+    }
+}
+
+/// Counts how long a packet waited, where that is kept.
+#[inline]
+fn record_sojourn(fittings: &mut Option<Box<Fittings>>, waited: Time) {
+    if let Some(fittings) = fittings
+        && let Some(sojourn) = &mut fittings.sojourn
+    {
+        sojourn.record(waited.as_nanos());
     }
 }

@@ -10,7 +10,7 @@ use cclab_spec::{Triggered, When};
 use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
-use crate::calendar::{Calendar, Key};
+use crate::calendar::{Calendar, Key, element_of, time_of};
 use crate::foreseen::Foreseen;
 use crate::forwarding::{Forwarding, HOST, MIXED};
 use crate::host::Port;
@@ -119,16 +119,18 @@ impl Network {
     /// What comes next, and when; [`Time::NEVER`] if nothing does.
     #[inline]
     pub fn next(&self) -> (Time, Next) {
-        let (mut key, element) = self.calendar.next();
-        let mut element = self.observer() + element;
-        let (transmits, place) = self.transmitters.next();
-        if transmits < key {
-            (key, element) = (transmits, place);
+        // No two of those that are compared here have the same key.
+        let (mut act, mut first) = (self.calendar.next_entry(), self.observer());
+        if first > 0 {
+            let transmits = self.transmitters.next_entry();
+            if transmits < act {
+                (act, first) = (transmits, 0);
+            }
         }
-        let arrival = self.wires.next();
-        match arrival < key {
-            true => (arrival.time(), Next::Arrival),
-            false => (key.time(), Next::Act(element)),
+        let arrival = self.wires.next_entry();
+        match arrival < act {
+            true => (time_of(arrival), Next::Arrival),
+            false => (time_of(act), Next::Act(first + element_of(act))),
         }
     }
 
@@ -299,6 +301,9 @@ impl Network {
         arrives: Time,
         watch: &mut W,
     ) {
+        if self.links[index].fittings.is_none() {
+            return self.put(index, held, departs, arrives); // nothing else can happen to it
+        }
         let packet = self.wires.packet(&held);
         let mut wire = index;
         let (mut since, mut there) = (departs, arrives);
@@ -318,6 +323,12 @@ impl Network {
         if link.announces() {
             self.tell_of(wire, &held, arrives);
         }
+        self.put(wire, held, since, arrives);
+    }
+
+    /// A packet is on the wire of a link, and comes to the far end at `arrives`.
+    #[inline(always)]
+    fn put(&mut self, wire: usize, held: Held, since: Time, arrives: Time) {
         self.sequence += 1;
         let key = Key::new(arrives, self.sequence);
         self.wires.put(key, wire as u32, since, held);
@@ -396,7 +407,7 @@ impl Network {
     }
 
     /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
-    #[inline]
+    #[inline(always)]
     fn after_queueing(&mut self, index: usize, offered: &Offered) {
         if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
             return;

@@ -87,10 +87,12 @@ impl CodelQueue {
 }
 
 impl Source for Fifo {
+    #[inline]
     fn pop(&mut self) -> Option<Departure> {
         Fifo::pop(self)
     }
 
+    #[inline]
     fn bytes(&self) -> u64 {
         self.backlog().bytes
     }
@@ -104,6 +106,15 @@ impl Qdisc for CodelQueue {
         } else {
             dropped.push(Dropped(packet));
         }
+    }
+
+    fn pass(&mut self, packet: &mut Descriptor, _: &mut Cx<'_>) -> bool {
+        self.law.see(packet);
+        let passes = !self.room.never_admits(packet);
+        if passes {
+            self.state.rest();
+        }
+        passes
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure> {

@@ -141,10 +141,12 @@ struct One<'a> {
 }
 
 impl Source for One<'_> {
+    #[inline]
     fn pop(&mut self) -> Option<Departure> {
         self.queues.pop(self.flow)
     }
 
+    #[inline]
     fn bytes(&self) -> u64 {
         self.queues.backlog().bytes
     }
@@ -160,6 +162,27 @@ impl Qdisc for FqCodel {
         while self.room.is_exceeded_by(self.queues.backlog()) {
             self.drop_from_fattest(dropped);
         }
+    }
+
+    fn pass(&mut self, packet: &mut Descriptor, cx: &mut Cx<'_>) -> bool {
+        self.law.see(packet);
+        if self.room.never_admits(packet) {
+            return false;
+        }
+        let flow = self.queues.classify(packet, cx.rng);
+        if self.queues.join_new(flow) {
+            *self.queues.deficit(flow) = self.queues.quantum();
+        }
+        // Other queues may be in the lists still, though they are empty.
+        while let Some(next) = self.queues.turn() {
+            self.queues.state(next).rest();
+            if next == flow {
+                break;
+            }
+            self.queues.retire(next);
+        }
+        *self.queues.deficit(flow) -= i64::from(packet.wire_len);
+        true
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure> {

@@ -273,6 +273,52 @@ fn every_discipline_is_a_function_of_its_seed() {
     }
 }
 
+/// A packet that finds nothing waiting passes as if it had been put into the queue and taken out.
+#[test]
+fn what_passes_is_as_if_it_had_waited_for_no_time() {
+    for discipline in simulated() {
+        let mut passed = 0;
+        for seed in 0..SEQUENCES {
+            let mut dice = Stream::new(seed, discipline.name);
+            let config = any_config(discipline, &mut dice);
+            let [mut plain, mut short] = [(); 2].map(|()| Bench::of(discipline.name, config, seed));
+            let load = 0.2 + 0.35 * dice.uniform();
+            for call in 0..CALLS {
+                let gap = Time::from_nanos(dice.bits() % 3_000_000);
+                plain.wait(gap);
+                short.wait(gap);
+                if !dice.chance(load) {
+                    assert_eq!(plain.dequeue(), short.dequeue(), "{}", discipline.name);
+                    continue;
+                }
+                let packet = any_packet(call as u32, &mut dice);
+                let lost = plain.dropped.len();
+                if plain.backlog().packets == 0
+                    && let Some(through) = short.pass(packet)
+                {
+                    passed += 1;
+                    plain.enqueue(packet);
+                    let departure = plain.dequeue().map(|departure| departure.packet);
+                    assert_eq!(departure, Some(through), "{}", discipline.name);
+                    assert_eq!(plain.dropped.len(), lost, "{}", discipline.name);
+                } else {
+                    plain.enqueue(packet);
+                    short.enqueue(packet);
+                }
+                assert_eq!(plain.backlog(), short.backlog(), "{}", discipline.name);
+            }
+            assert_eq!(plain.dropped, short.dropped, "{}", discipline.name);
+            assert_eq!(plain.marks(), short.marks(), "{}", discipline.name);
+        }
+        if PASSING.contains(&discipline.name) {
+            assert!(passed > 1_000, "{}: {passed}", discipline.name);
+        }
+    }
+}
+
+/// Disciplines that need not be asked for what finds nothing waiting.
+const PASSING: [&str; 2] = ["codel", "fq_codel"];
+
 /// Names are unique, parameters are named once, and defaults lie within their bounds; what shapes
 /// does so by a rate that it takes.
 #[test]

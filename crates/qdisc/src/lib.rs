@@ -126,6 +126,12 @@ pub trait Qdisc: Send {
     /// Takes `packet` in. Packets dropped for it, itself perhaps, go to `dropped`.
     fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>);
 
+    /// Lets `packet` go through at once, perhaps marked, as [`Qdisc::enqueue`] and [`Qdisc::dequeue`]
+    /// in turn would, when nothing waits; false, and nothing has happened, where it takes these two.
+    fn pass(&mut self, _packet: &mut Descriptor, _cx: &mut Cx<'_>) -> bool {
+        false
+    }
+
     /// The limits, of a discipline that is first in, first out, refuses at the tail what does
     /// not fit, and does nothing else: a link then foresees its departures and need not ask.
     fn as_fifo(&self) -> Option<FifoLimits> {

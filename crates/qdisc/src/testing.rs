@@ -93,6 +93,15 @@ impl Bench {
         self.queue.enqueue(packet, &mut cx, &mut self.dropped);
     }
 
+    /// Lets `packet` pass, if it may: it may be marked then.
+    pub fn pass(&mut self, mut packet: Descriptor) -> Option<Descriptor> {
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+        };
+        self.queue.pass(&mut packet, &mut cx).then_some(packet)
+    }
+
     /// Asks for the next packet.
     pub fn dequeue(&mut self) -> Option<Departure> {
         let mut cx = Cx {

@@ -1,5 +1,6 @@
 //! A queue that is asked for a packet whenever the transmitter is free.
 
+use cclab_packet::Packet;
 use cclab_qdisc::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 use cclab_trace::schema::DropReason;
 use cclab_units::{Rate, Stream, Time, TxClock};
@@ -41,6 +42,18 @@ impl Asked {
             trace: None,
             tx_rate: None,
         }
+    }
+
+    /// Lets the queue pass `packet` on at once, if it does that; nothing waits.
+    #[inline]
+    fn pass(&mut self, packet: &mut Descriptor, now: Time) -> bool {
+        let mut cx = Cx {
+            now,
+            rng: &mut self.dice,
+        };
+        let passes = self.queue.pass(packet, &mut cx);
+        debug_assert_eq!(self.backlog, self.queue.backlog());
+        passes
     }
 
     /// Lets the queue take `packet` in; returns how many packets it throws out for that.
@@ -89,23 +102,38 @@ impl Asked {
 }
 
 impl Link {
-    pub(super) fn enqueue(&mut self, packet: Descriptor, now: Time, sequence: &mut u64) -> Offered {
+    /// Offers the queue `packet`, which is in `slot`. Out of the way of what foresees.
+    #[inline(never)]
+    pub(super) fn enqueue(
+        &mut self,
+        packet: &Packet,
+        slot: u32,
+        now: Time,
+        sequence: &mut u64,
+    ) -> Offered {
         let Service::Asked(asked) = &mut self.service else {
             return Offered::Queued; // the caller has looked
         };
-        let idle = self.busy_until <= now && asked.next_tx.is_never();
+        let mut packet = Descriptor::new(packet, slot);
+        // While the transmitter is idle nothing else waits.
+        let idle = self.busy_until <= now && asked.next_tx.is_never() && asked.trace.is_none();
+        if idle && asked.pass(&mut packet, now) {
+            let departure = Departure {
+                packet,
+                enqueued: now,
+            };
+            let leaving = self.begin(departure, now);
+            return leaving.map_or(Offered::Queued, Offered::Passed);
+        }
         let before = asked.thrown_out.len();
         let lost = asked.put(packet, now);
         self.incidents.queue_drops += lost;
         let lost = &asked.thrown_out[before..];
         // One that was marked has been in the queue.
         let refused = lost.iter().position(|lost| lost.0 == packet);
-        let follows_trace = asked.trace.is_some();
-        // While the transmitter is idle nothing else waits.
-        let leaving = if idle && refused.is_none() && !follows_trace {
-            self.transmit(now)
-        } else {
-            None
+        let leaving = match idle && refused.is_none() {
+            true => self.transmit(now),
+            false => None,
         };
         let backlog = self.backlog(now).bytes;
         self.incidents.backlog_max = self.incidents.backlog_max.max(backlog);
@@ -118,7 +146,7 @@ impl Link {
     }
 
     /// The transmitter is free: sends the next packet that waits.
-    #[inline]
+    #[inline(always)]
     pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
         self.disarm();
         let leaving = self.transmit(now);
@@ -136,7 +164,11 @@ impl Link {
         let Some(mut trace) = asked.trace.take() else {
             return Vec::new();
         };
-        let served = trace.serve(now, || self.take_from_queue(now));
+        let served = trace.serve(now, || {
+            let departure = self.take_from_queue(now)?;
+            self.record(&departure, now);
+            Some(departure)
+        });
         let sizes = served
             .iter()
             .map(|one| u64::from(one.departure.packet.wire_len));
@@ -148,6 +180,7 @@ impl Link {
         served
     }
 
+    #[inline]
     fn disarm(&mut self) {
         if let Service::Asked(asked) = &mut self.service {
             asked.next_tx = Key::NEVER;
@@ -155,6 +188,7 @@ impl Link {
     }
 
     /// Arms the transmitter if packets wait, or one has begun to leave.
+    #[inline(always)]
     fn arm(&mut self, now: Time, sequence: &mut u64) {
         let Service::Asked(asked) = &mut self.service else {
             return;
@@ -177,6 +211,7 @@ impl Link {
 
     /// Brings the changes of rate and delay into force that have come by `now`, when a
     /// transmission begins.
+    #[inline]
     pub(super) fn follow_schedule(&mut self, now: Time) {
         let Service::Asked(asked) = &mut self.service else {
             return;
@@ -195,8 +230,16 @@ impl Link {
     }
 
     /// Asks the queue for the next packet and transmits it.
+    #[inline(always)]
     fn transmit(&mut self, now: Time) -> Option<Leaving> {
         let departure = self.take_from_queue(now)?;
+        self.begin(departure, now)
+    }
+
+    /// Begins to transmit a packet that the queue gave out.
+    #[inline(always)]
+    fn begin(&mut self, departure: Departure, now: Time) -> Option<Leaving> {
+        self.record(&departure, now);
         self.follow_schedule(now);
         let clock = self.tx?;
         let bytes = u64::from(departure.packet.wire_len);
@@ -206,25 +249,31 @@ impl Link {
     }
 
     /// Asks the queue for the next packet.
-    #[inline]
+    #[inline(always)]
     fn take_from_queue(&mut self, now: Time) -> Option<Departure> {
         let Service::Asked(asked) = &mut self.service else {
             return None;
         };
         let (departure, lost) = asked.take(now);
         self.incidents.queue_drops += lost;
-        let departure = departure?;
-        if let Some(fittings) = &mut self.fittings {
-            let waited = (now - departure.enqueued).as_nanos();
-            if let Some(sojourn) = &mut fittings.sojourn {
-                sojourn.record(waited);
-            }
-            if !fittings.bands.is_empty()
-                && let Some((_, sojourn)) = fittings.bands.get_mut(asked.queue.last_band())
-            {
-                sojourn.record(waited);
-            }
+        departure
+    }
+
+    /// Counts how long the packet waited that the queue gave out last, where that is kept.
+    #[inline(always)]
+    fn record(&mut self, departure: &Departure, now: Time) {
+        let Some(fittings) = &mut self.fittings else {
+            return;
+        };
+        let waited = (now - departure.enqueued).as_nanos();
+        if let Some(sojourn) = &mut fittings.sojourn {
+            sojourn.record(waited);
         }
-        Some(departure)
+        if !fittings.bands.is_empty()
+            && let Service::Asked(asked) = &self.service
+            && let Some((_, sojourn)) = fittings.bands.get_mut(asked.queue.last_band())
+        {
+            sojourn.record(waited);
+        }
     }
 }

@@ -37,6 +37,23 @@ impl Law {
         self.largest = self.largest.max(u64::from(packet.wire_len));
     }
 
+    /// Whether a queue is not too long from which `next` was taken, behind which so many `bytes` wait.
+    #[inline]
+    fn is_short(&self, next: Option<&Departure>, bytes: u64, now: Time) -> bool {
+        next.is_none_or(|departure| now - departure.enqueued < self.target || bytes <= self.largest)
+    }
+
+    /// `departure` leaves at `now`, marked if it has waited for longer than is allowed.
+    #[inline]
+    fn sent(&self, mut departure: Departure, now: Time, marks: &mut u64) -> Departure {
+        let sojourn = now - departure.enqueued;
+        let marked = self.ce_threshold.is_some_and(|most| sojourn > most);
+        if marked && ecn::mark(&mut departure.packet) {
+            *marks += 1;
+        }
+        departure
+    }
+
     /// The time of the next drop after one at `from`, the `count`th of this dropping state
     /// (section 5.3).
     fn next(&self, from: Time, count: u32) -> Time {
@@ -74,7 +91,15 @@ impl Codel {
         self.count = self.count.saturating_add(packets);
     }
 
+    /// The queue is empty, or what leaves it has not waited for long.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.above_since = None;
+        self.dropping = false;
+    }
+
     /// The next packet to leave; those that CoDel drops before it go to `dropped`.
+    #[inline]
     pub fn dequeue(
         &mut self,
         law: &Law,
@@ -83,7 +108,25 @@ impl Codel {
         dropped: &mut Vec<Dropped>,
         marks: &mut u64,
     ) -> Option<Departure> {
-        let (mut next, mut too_long) = self.look(law, source, now);
+        let first = source.pop();
+        if law.is_short(first.as_ref(), source.bytes(), now) {
+            self.rest();
+            return Some(law.sent(first?, now, marks));
+        }
+        self.control(law, source, (first, now), dropped, marks)
+    }
+
+    /// As [`Codel::dequeue`], of a queue that may be too long: `first` was taken from it.
+    fn control(
+        &mut self,
+        law: &Law,
+        source: &mut impl Source,
+        (first, now): (Option<Departure>, Time),
+        dropped: &mut Vec<Dropped>,
+        marks: &mut u64,
+    ) -> Option<Departure> {
+        let mut too_long = self.notice(law, first.as_ref(), source.bytes(), now);
+        let mut next = first;
         if self.dropping {
             if !too_long {
                 self.dropping = false;
@@ -113,16 +156,7 @@ impl Codel {
             }
             self.enter(law, now);
         }
-        let mut departure = next?;
-        let sojourn = now - departure.enqueued;
-        if law
-            .ce_threshold
-            .is_some_and(|threshold| sojourn > threshold)
-            && ecn::mark(&mut departure.packet)
-        {
-            *marks += 1;
-        }
-        Some(departure)
+        Some(law.sent(next?, now, marks))
     }
 
     /// Enters the dropping state. If it was left not long ago, the pace that controlled the queue
@@ -145,19 +179,23 @@ impl Codel {
         now: Time,
     ) -> (Option<Departure>, bool) {
         let next = source.pop();
-        let short = next.as_ref().is_none_or(|departure| {
-            now - departure.enqueued < law.target || source.bytes() <= law.largest
-        });
-        if short {
+        let too_long = self.notice(law, next.as_ref(), source.bytes(), now);
+        (next, too_long)
+    }
+
+    /// Takes notice of how long `next` has waited, behind which so many `bytes` wait; returns whether
+    /// the sojourn time has been above the target for an interval.
+    fn notice(&mut self, law: &Law, next: Option<&Departure>, bytes: u64, now: Time) -> bool {
+        if law.is_short(next, bytes, now) {
             self.above_since = None;
-            return (next, false);
+            return false;
         }
         match self.above_since {
             None => {
                 self.above_since = Some(now + law.interval);
-                (next, false)
+                false
             }
-            Some(since) => (next, now >= since),
+            Some(since) => now >= since,
         }
     }
 }
