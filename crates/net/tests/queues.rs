@@ -34,7 +34,7 @@ fn flood(kind: &str) -> (Vec<Packet>, u32, LinkSummary) {
     link.foresee_departures();
     link.leads_to = forwarding.only_next(0);
     let mut net = Network::new(vec![link], forwarding, 1, false);
-    let (mut came, mut greatest, mut sent) = (Vec::new(), 0, 0);
+    let (mut came, mut greatest, mut sent) = (Vec::new(), 0_u32, 0_u32);
     net.wake_by(0, GAP);
     loop {
         let (now, next) = net.next();
@@ -97,7 +97,7 @@ fn what_a_queue_drops_and_marks_is_what_does_not_come_and_what_comes_marked() {
         assert!(row.queue_drops > 500, "{kind}: {}", row.queue_drops);
         assert_eq!(
             came.len() as u64 + row.queue_drops,
-            PACKETS.into(),
+            u64::from(PACKETS),
             "{kind}"
         );
         // In the queue, in transmission, on the wire; and the one that is sent.
