@@ -57,8 +57,20 @@ impl Key {
     /// When; [`Time::NEVER`] for [`Key::NEVER`].
     #[inline]
     pub fn time(self) -> Time {
-        Time::from_nanos((self.0 >> 64) as u64)
+        time_of(self.0)
     }
+}
+
+/// When the act is whose [`Key::entry`] this is.
+#[inline]
+pub(crate) fn time_of(entry: u128) -> Time {
+    Time::from_nanos((entry >> 64) as u64)
+}
+
+/// Who acts then.
+#[inline]
+pub(crate) fn element_of(entry: u128) -> u32 {
+    (entry & ELEMENT_MASK) as u32
 }
 
 /// Those who meet in one match.
@@ -125,8 +137,13 @@ impl Calendar {
     /// The next act; [`Key::NEVER`] when nothing is left to do.
     #[inline]
     pub fn next(&self) -> (Key, u32) {
-        let element = self.winner & ELEMENT_MASK;
-        (Key::of_entry(self.winner), element as u32)
+        (Key::of_entry(self.winner), element_of(self.winner))
+    }
+
+    /// The same in one number, as [`Key::entry`] makes it.
+    #[inline]
+    pub(crate) fn next_entry(&self) -> u128 {
+        self.winner
     }
 
     /// When `element` acts next.

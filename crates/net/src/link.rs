@@ -14,7 +14,7 @@ mod counters;
 mod fittings;
 
 use cclab_packet::Packet;
-use cclab_qdisc::{Backlog, Band, Departure, Dropped, Qdisc};
+use cclab_qdisc::{Backlog, Band, Departure, Descriptor, Dropped, Qdisc};
 use cclab_spec::Change;
 use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
@@ -197,10 +197,22 @@ impl Link {
         }
     }
 
-    /// All that was thrown out is reported.
-    pub fn clear_thrown_out(&mut self) {
-        if let Service::Asked(asked) = &mut self.service {
-            asked.thrown_out.clear();
+    /// The next of the packets thrown out, all of which were reported: it is no more.
+    pub fn pop_thrown_out(&mut self) -> Option<Descriptor> {
+        match &mut self.service {
+            Service::Asked(asked) => asked.thrown_out.pop().map(|dropped| dropped.0),
+            Service::Foreseen(_) => None,
+        }
+    }
+
+    /// Gives its transmitter a place among those that ask queues; false if its does not ask.
+    pub fn take_place(&mut self, place: u32) -> bool {
+        match &mut self.service {
+            Service::Asked(asked) => {
+                asked.place = place;
+                true
+            }
+            Service::Foreseen(_) => false,
         }
     }
 
@@ -268,7 +280,7 @@ impl Link {
                 }
                 backlog
             }
-            Service::Asked(asked) => asked.queue.backlog(),
+            Service::Asked(asked) => asked.backlog,
         }
     }
 
@@ -310,37 +322,18 @@ impl Link {
             Service::Foreseen(_) => 0, // on the wire already
             Service::Asked(asked) => {
                 let in_transit = asked.trace.as_ref().is_some_and(Opportunities::is_busy);
-                asked.queue.backlog().packets + u64::from(in_transit)
+                asked.backlog.packets + u64::from(in_transit)
             }
         };
         asked + self.on_wire + self.ahead
     }
 
-    /// When the link acts next on its own: when its transmitter asks the queue.
+    /// When the transmitter next asks the queue, and its place among those that do.
     #[inline]
-    pub fn key(&self) -> Key {
+    pub fn next_tx(&self) -> (Key, u32) {
         match &self.service {
-            Service::Asked(asked) => asked.next_tx,
-            Service::Foreseen(_) => Key::NEVER,
-        }
-    }
-
-    /// Counts how long a packet waited, where that is kept.
-    #[inline]
-    fn record_sojourn(&mut self, waited: Time) {
-        if let Some(fittings) = &mut self.fittings
-            && let Some(sojourn) = &mut fittings.sojourn
-        {
-            sojourn.record(waited.as_nanos());
-        }
-    }
-
-    /// Counts how long a packet waited in a named queue, where that is kept.
-    #[inline]
-    fn record_band(&mut self, band: usize, waited: Time) {
-        let fittings = self.fittings.as_mut();
-        if let Some((_, sojourn)) = fittings.and_then(|of| of.bands.get_mut(band)) {
-            sojourn.record(waited.as_nanos());
+            Service::Asked(asked) => (asked.next_tx, asked.place),
+            Service::Foreseen(_) => (Key::NEVER, 0),
         }
     }
 
@@ -360,7 +353,7 @@ impl Link {
             && let Some(departed) = fifo.pop_departed(now, since)
         {
             self.counters.taken_bytes += departed.bytes;
-            self.record_sojourn(departed.waits);
+            record_sojourn(&mut self.fittings, departed.waits);
         }
     }
 
@@ -383,12 +376,13 @@ impl Link {
         self.settle(now, Time::NEVER);
     }
 
-    /// Takes `packet` in, which comes from a transmission that began at `since`. What the queue loses in its stead is in [`Link::thrown_out`]; what
+    /// Takes `packet` in, which is in `slot` and comes from a transmission that began at `since`. What the queue loses in its stead is in [`Link::thrown_out`]; what
     /// leaves goes to [`Link::put_on_wire`], of this link or of the next.
-    #[inline]
+    #[inline(always)]
     pub fn offer(
         &mut self,
         packet: &Packet,
+        slot: u32,
         since: Time,
         now: Time,
         sequence: &mut u64,
@@ -405,16 +399,19 @@ impl Link {
         if matches!(self.service, Service::Foreseen(_)) {
             return self.foresee(packet, clock, since, now);
         }
-        self.enqueue(packet, now, sequence)
+        self.enqueue(packet, slot, now, sequence)
     }
 
-    #[inline]
+    #[inline(always)]
     fn foresee(&mut self, packet: &Packet, clock: TxClock, since: Time, now: Time) -> Offered {
-        self.settle(now, since);
         let bytes = u64::from(packet.wire_len);
         let Service::Foreseen(fifo) = &mut self.service else {
             return Offered::Queued; // the caller has looked
         };
+        while let Some(departed) = fifo.pop_departed(now, since) {
+            self.counters.taken_bytes += departed.bytes;
+            record_sojourn(&mut self.fittings, departed.waits);
+        }
         if !fifo.has_room(bytes) {
             self.incidents.count_loss(DropReason::Queue);
             return Offered::Lost(DropReason::Queue);
@@ -432,7 +429,7 @@ impl Link {
         }
         fifo.pass(now);
         self.counters.taken_bytes += bytes;
-        self.record_sojourn(Time::ZERO);
+        record_sojourn(&mut self.fittings, Time::ZERO);
         let arrives = self.transmit_from(now, bytes, clock);
         Offered::Sent { arrives }
     }
@@ -446,7 +443,7 @@ impl Link {
     }
 
     /// The transmitter takes on `bytes` at `start`; returns when they reach the far end.
-    #[inline]
+    #[inline(always)]
     fn transmit_from(&mut self, start: Time, bytes: u64, clock: TxClock) -> Time {
         if self.busy_until < start {
             self.carry = 0;
@@ -473,5 +470,15 @@ impl Link {
     #[inline]
     pub fn deliver(&mut self) {
         self.counters.delivered += 1;
+    }
+}
+
+/// Counts how long a packet waited, where that is kept.
+#[inline]
+fn record_sojourn(fittings: &mut Option<Box<Fittings>>, waited: Time) {
+    if let Some(fittings) = fittings
+        && let Some(sojourn) = &mut fittings.sojourn
+    {
+        sojourn.record(waited.as_nanos());
     }
 }

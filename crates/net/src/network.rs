@@ -10,7 +10,7 @@ use cclab_spec::{Triggered, When};
 use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
-use crate::calendar::{Calendar, Key};
+use crate::calendar::{Calendar, Key, element_of, time_of};
 use crate::foreseen::Foreseen;
 use crate::forwarding::{Forwarding, HOST, MIXED};
 use crate::host::Port;
@@ -25,6 +25,12 @@ pub struct Network {
     /// When routes change next.
     routes_change: Time,
     pub(crate) wires: Wires,
+    /// Those that ask queues, by their places: few links of a large network do, so that a match or two
+    /// decides between them.
+    pub(crate) transmitters: Calendar,
+    /// The link of each of them.
+    links_of: Vec<u32>,
+    /// What foresees, and the timers behind it.
     pub(crate) calendar: Calendar,
     pub(crate) sequence: u64,
     pub(crate) now: Time,
@@ -53,12 +59,34 @@ pub enum Next {
     Act(u32),
 }
 
+/// The entry of `timer` in the calendar: what foresees is before all of them.
+#[inline]
+fn of_timer(timer: u32) -> u32 {
+    OBSERVER + 1 + timer
+}
+
+/// The entry of what foresees in the calendar.
+pub(crate) const OBSERVER: u32 = 0;
+
 impl Network {
     /// A network of `links` with nothing on them, and `timers` timers. `fetches` where packets touch
     /// more than the cache next to a processor holds: memory is then fetched ahead of them.
-    pub fn new(links: Vec<Link>, forwarding: Forwarding, timers: usize, fetches: bool) -> Network {
+    pub fn new(
+        mut links: Vec<Link>,
+        forwarding: Forwarding,
+        timers: usize,
+        fetches: bool,
+    ) -> Network {
+        let mut links_of = Vec::new();
+        for (index, link) in (0..).zip(&mut links) {
+            if link.take_place(links_of.len() as u32) {
+                links_of.push(index);
+            }
+        }
         Network {
-            calendar: Calendar::new(links.len() + 1 + timers),
+            transmitters: Calendar::new(links_of.len().max(1)),
+            links_of,
+            calendar: Calendar::new(1 + timers),
             wires: Wires::new(links.len(), fetches),
             links,
             routes_change: forwarding.next_change(),
@@ -91,11 +119,18 @@ impl Network {
     /// What comes next, and when; [`Time::NEVER`] if nothing does.
     #[inline]
     pub fn next(&self) -> (Time, Next) {
-        let (key, element) = self.calendar.next();
-        let arrival = self.wires.next();
-        match arrival < key {
-            true => (arrival.time(), Next::Arrival),
-            false => (key.time(), Next::Act(element)),
+        // No two of those that are compared here have the same key.
+        let (mut act, mut first) = (self.calendar.next_entry(), self.observer());
+        if first > 0 {
+            let transmits = self.transmitters.next_entry();
+            if transmits < act {
+                (act, first) = (transmits, 0);
+            }
+        }
+        let arrival = self.wires.next_entry();
+        match arrival < act {
+            true => (time_of(arrival), Next::Arrival),
+            false => (time_of(act), Next::Act(first + element_of(act))),
         }
     }
 
@@ -106,26 +141,20 @@ impl Network {
         self.now = now;
     }
 
-    /// The element of what foresees: links come before, timers behind.
+    /// The element of what foresees: transmitters come before, timers behind.
     #[inline]
-    pub(crate) fn observer(&self) -> u32 {
-        self.links.len() as u32
-    }
-
-    #[inline]
-    fn element_of(&self, timer: u32) -> u32 {
-        self.observer() + 1 + timer
+    fn observer(&self) -> u32 {
+        self.links_of.len() as u32
     }
 
     /// Sees to it that `timer` is due at `deadline` or before: a timer that is due early finds
     /// nothing to do and asks again, which is cheaper than moving it at every packet.
     #[inline]
     pub fn wake_by(&mut self, timer: u32, deadline: Time) {
-        let element = self.element_of(timer);
-        if deadline < self.calendar.key(element).time() {
+        let entry = of_timer(timer);
+        if deadline < self.calendar.key(entry).time() {
             self.sequence += 1;
-            self.calendar
-                .set(element, Key::new(deadline, self.sequence));
+            self.calendar.set(entry, Key::new(deadline, self.sequence));
         }
     }
 
@@ -135,7 +164,7 @@ impl Network {
             Time::NEVER => Key::NEVER,
             time => Key::first_of(time),
         };
-        self.calendar.set(self.element_of(timer), key);
+        self.calendar.set(of_timer(timer), key);
     }
 
     /// Lets `timer` be due at `time`, after all other acts of that instant that are known before: for
@@ -145,7 +174,7 @@ impl Network {
             Time::NEVER => Key::NEVER,
             time => Key::last_of(time),
         };
-        self.calendar.set(self.element_of(timer), key);
+        self.calendar.set(of_timer(timer), key);
     }
 
     /// Lets another flow, the next in order, go where the flow `like` goes.
@@ -226,38 +255,40 @@ impl Network {
     pub fn act<W: Watch>(&mut self, element: u32, watch: &mut W) -> Option<u32> {
         let observer = self.observer();
         if element < observer {
-            self.on_link(element as usize, watch);
+            self.transmit(element, watch);
             return None;
         }
         if element == observer {
             self.observe(watch);
             return None;
         }
-        self.calendar.set(element, Key::NEVER);
-        Some(element - observer - 1)
+        let timer = element - observer - 1;
+        self.calendar.set(of_timer(timer), Key::NEVER);
+        Some(timer)
     }
 
-    /// The transmitter of a link asks its queue.
-    fn on_link<W: Watch>(&mut self, index: usize, watch: &mut W) {
+    /// The transmitter at `place` asks its queue.
+    fn transmit<W: Watch>(&mut self, place: u32, watch: &mut W) {
+        let index = self.links_of[place as usize] as usize;
         let link = &mut self.links[index];
         if link.follows_trace() {
             return self.on_opportunity(index, watch);
         }
         let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
-        let key = link.key();
-        self.calendar.set(index as u32, key);
+        self.transmitters.set(place, link.next_tx().0);
         if let Some(Leaving { departure, arrives }) = &leaving {
-            let packet = self.wires.hold(&departure.packet);
-            self.send(index, packet, self.now, *arrives, watch);
-            if W::ON {
+            let held = self.wires.resume(&departure.packet);
+            let seen = W::ON.then(|| *self.wires.packet(&held));
+            self.send(index, held, self.now, *arrives, watch);
+            if let Some(packet) = &seen {
                 let waited = self.now - departure.enqueued;
-                self.see_departure(index, &departure.packet, waited, watch);
+                self.see_departure(index, packet, waited, watch);
             }
         }
         if W::ON {
             self.see_thrown_out(index, watch);
         }
-        self.links[index].clear_thrown_out();
+        self.forget_thrown_out(index);
     }
 
     /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
@@ -270,6 +301,9 @@ impl Network {
         arrives: Time,
         watch: &mut W,
     ) {
+        if self.links[index].fittings.is_none() {
+            return self.put(index, held, departs, arrives); // nothing else can happen to it
+        }
         let packet = self.wires.packet(&held);
         let mut wire = index;
         let (mut since, mut there) = (departs, arrives);
@@ -289,6 +323,12 @@ impl Network {
         if link.announces() {
             self.tell_of(wire, &held, arrives);
         }
+        self.put(wire, held, since, arrives);
+    }
+
+    /// A packet is on the wire of a link, and comes to the far end at `arrives`.
+    #[inline(always)]
+    fn put(&mut self, wire: usize, held: Held, since: Time, arrives: Time) {
         self.sequence += 1;
         let key = Key::new(arrives, self.sequence);
         self.wires.put(key, wire as u32, since, held);
@@ -346,17 +386,19 @@ impl Network {
         let packet = self.wires.packet(&held);
         let seen = W::ON.then_some(*packet);
         let link = &mut self.links[index];
-        let offered = link.offer(packet, since, self.now, &mut self.sequence);
+        let offered = link.offer(packet, held.slot(), since, self.now, &mut self.sequence);
         match &offered {
             Offered::Sent { arrives } => self.send(index, held, self.now, *arrives, watch),
             Offered::Foreseen { departs, arrives } => {
                 self.send(index, held, *departs, *arrives, watch);
             }
             Offered::Passed(leaving) => {
-                *self.wires.packet_mut(&held) = leaving.departure.packet;
+                held.wait();
+                let held = self.wires.resume(&leaving.departure.packet);
                 self.send(index, held, self.now, leaving.arrives, watch);
             }
-            Offered::Queued | Offered::Lost(_) => self.wires.release(held),
+            Offered::Queued => held.wait(),
+            Offered::Lost(_) => self.wires.release(held),
         }
         if let Some(packet) = &seen {
             self.see_offer(index, packet, &offered, watch);
@@ -365,16 +407,24 @@ impl Network {
     }
 
     /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
-    #[inline]
+    #[inline(always)]
     fn after_queueing(&mut self, index: usize, offered: &Offered) {
         if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
             return;
         }
-        let link = &mut self.links[index];
-        link.clear_thrown_out();
-        let key = link.key();
-        if key < self.calendar.key(index as u32) {
-            self.calendar.set(index as u32, key);
+        self.forget_thrown_out(index);
+        let (key, place) = self.links[index].next_tx();
+        if !key.is_never() && key < self.transmitters.key(place) {
+            self.transmitters.set(place, key);
+        }
+    }
+
+    /// What the queue of a link has thrown out, and was reported, is no more.
+    #[inline]
+    pub(crate) fn forget_thrown_out(&mut self, index: usize) {
+        while let Some(packet) = self.links[index].pop_thrown_out() {
+            let held = self.wires.resume(&packet);
+            self.wires.release(held);
         }
     }
 

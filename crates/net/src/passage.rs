@@ -92,19 +92,19 @@ impl Network {
         let link = &mut self.links[index];
         let served = link.on_opportunity(self.now, &mut self.sequence);
         let delay = link.delay();
-        let key = link.key();
-        self.calendar.set(index as u32, key);
+        let (key, place) = link.next_tx();
+        self.transmitters.set(place, key);
         for one in &served {
-            let packet = &one.departure.packet;
-            let held = self.wires.hold(packet);
+            let held = self.wires.resume(&one.departure.packet);
+            let packet = *self.wires.packet(&held);
             self.send(index, held, self.now, self.now + delay, watch);
             if W::ON {
-                self.see_departure(index, packet, one.waited, watch);
+                self.see_departure(index, &packet, one.waited, watch);
             }
         }
         if W::ON {
             self.see_thrown_out(index, watch);
         }
-        self.links[index].clear_thrown_out();
+        self.forget_thrown_out(index);
     }
 }

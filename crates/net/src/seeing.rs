@@ -7,7 +7,7 @@ use cclab_units::Time;
 use crate::calendar::Key;
 use crate::foreseen::Sight as Foresight;
 use crate::link::Offered;
-use crate::network::Network;
+use crate::network::{Network, OBSERVER};
 use crate::watch::{Sight, Watch};
 
 impl Network {
@@ -39,7 +39,7 @@ impl Network {
     fn foresee(&mut self, time: Time, foresight: Foresight) {
         self.foreseen.push(time, foresight);
         let next = Key::first_of(self.foreseen.next());
-        self.calendar.set(self.observer(), next);
+        self.calendar.set(OBSERVER, next);
     }
 
     /// Lets `watch` see what happens now.
@@ -58,7 +58,7 @@ impl Network {
             Time::NEVER => Key::NEVER,
             next => Key::first_of(next),
         };
-        self.calendar.set(self.observer(), key);
+        self.calendar.set(OBSERVER, key);
     }
 
     /// What became of `packet`, which was offered to a link.
@@ -89,7 +89,11 @@ impl Network {
                 }
             }
             Offered::Passed(leaving) => {
-                self.see_departure(index, &leaving.departure.packet, Time::ZERO, watch);
+                let packet = Packet {
+                    ecn: leaving.departure.packet.ecn,
+                    ..*packet
+                };
+                self.see_departure(index, &packet, Time::ZERO, watch);
             }
             Offered::Queued => {}
             Offered::Lost(reason) => see_loss(index, packet, *reason, watch),
@@ -118,7 +122,8 @@ impl Network {
     /// What the queue of a link has thrown out is lost.
     pub(crate) fn see_thrown_out<W: Watch>(&self, index: usize, watch: &mut W) {
         for dropped in self.links[index].thrown_out() {
-            see_loss(index, &dropped.0, DropReason::Queue, watch);
+            let packet = self.wires.waiting(&dropped.0);
+            see_loss(index, &packet, DropReason::Queue, watch);
         }
     }
 }

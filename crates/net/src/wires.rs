@@ -14,10 +14,11 @@ mod buckets;
 use std::collections::VecDeque;
 
 use cclab_packet::Packet;
+use cclab_qdisc::Descriptor;
 use cclab_units::Time;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
 
-use crate::calendar::{ELEMENT_BITS, ELEMENT_MASK, Key};
+use crate::calendar::{ELEMENT_BITS, Key, element_of, time_of};
 use buckets::Buckets;
 
 /// Greater than every entry.
@@ -26,8 +27,10 @@ const NEVER: u128 = u128::MAX;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Lanes. A dumbbell has two delays in two directions.
-const LANES: usize = 6;
+/// Lanes. A dumbbell has two delays in two directions. With the buckets they are a power of two, so
+/// that a masked index needs no check.
+const LANES: usize = 7;
+const _: () = assert!((LANES + 1).is_power_of_two());
 /// What comes from the calendar queue.
 const BUCKETS: usize = LANES;
 
@@ -36,14 +39,27 @@ pub const AHEAD: usize = 16;
 /// Entries of a lane between the one that is put in order and the one whose memory is fetched.
 const FETCHED: usize = 16;
 
-/// A packet that is on no wire: it goes on one by [`Wires::put`], or ends in [`Wires::release`].
+/// A packet that is on no wire: it goes on one by [`Wires::put`], into a queue by [`Held::wait`], or
+/// ends in [`Wires::release`].
 ///
 /// It stays where it is from its sender to its receiver. That saves copies, and above all it saves
 /// what a copy waits for: until the small writes that made a packet are in the cache, and all
 /// before them.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "a packet is put on a wire, or its slot is released"]
+#[must_use = "a packet is put on a wire or waits in a queue, or its slot is released"]
 pub struct Held(u32);
+
+impl Held {
+    /// Where it is.
+    #[inline]
+    pub fn slot(&self) -> u32 {
+        self.0
+    }
+
+    /// A queue has the packet from now on: [`Wires::resume`] gets it back.
+    #[inline]
+    pub fn wait(self) {}
+}
 
 /// What came to the far end of a wire.
 #[derive(Debug, PartialEq, Eq)]
@@ -115,13 +131,8 @@ fn enlarge<T>(values: &mut Vec<T>) {
 }
 
 #[inline]
-fn time_of(entry: u128) -> u64 {
-    (entry >> 64) as u64
-}
-
-#[inline]
 fn slot_of(entry: u128) -> usize {
-    (entry & ELEMENT_MASK) as usize
+    element_of(entry) as usize
 }
 
 impl Wires {
@@ -146,6 +157,13 @@ impl Wires {
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.ahead > 0
+    }
+
+    /// The entry of the packet that arrives next, which is greater than every other's when none is on
+    /// its way.
+    #[inline]
+    pub(crate) fn next_entry(&self) -> u128 {
+        self.next
     }
 
     /// When the next packet arrives; [`Key::NEVER`] when none is on its way.
@@ -194,8 +212,24 @@ impl Wires {
         self.free = held.0;
     }
 
-    /// Puts a packet on the wire of `link`; it arrives at `key`.
+    /// A copy of a packet that is in a queue, as it is there: perhaps marked.
+    pub fn waiting(&self, descriptor: &Descriptor) -> Packet {
+        Packet {
+            ecn: descriptor.ecn,
+            ..self.packets[descriptor.slot as usize].0
+        }
+    }
+
+    /// The packet that a queue gives back, perhaps marked: it has it since [`Held::wait`].
     #[inline]
+    pub fn resume(&mut self, descriptor: &Descriptor) -> Held {
+        let held = Held(descriptor.slot);
+        self.packet_mut(&held).ecn = descriptor.ecn;
+        held
+    }
+
+    /// Puts a packet on the wire of `link`; it arrives at `key`.
+    #[inline(always)]
     pub fn put(&mut self, key: Key, link: u32, since: Time, packet: Held) {
         let passage = &mut self.passages[packet.0 as usize];
         (passage.since, passage.link) = (since, link);
@@ -226,7 +260,7 @@ impl Wires {
         slot
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_in_lane(&mut self, entry: u128, link: u32) {
         let lane = usize::from(self.lane_of[link as usize]);
         match self.lanes[lane].back() {
@@ -258,7 +292,7 @@ impl Wires {
     }
 
     /// Takes the next packet off its wire.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> Option<Taken> {
         let entry = self.next;
         if entry == NEVER {
@@ -282,7 +316,7 @@ impl Wires {
 
     #[inline]
     fn first_of_all(&self) -> u128 {
-        self.first[usize::from(self.order[0])]
+        self.first[usize::from(self.order[0]) & LANES]
     }
 
     /// Takes the next entry from those that are near, and sees to it that there are enough.
@@ -298,20 +332,21 @@ impl Wires {
     }
 
     /// Takes the first of all entries that are not near away.
-    #[inline]
+    #[inline(always)]
     fn leave_first(&mut self) {
-        let lane = usize::from(self.order[0]);
-        self.first[lane] = match lane {
+        let lane = usize::from(self.order[0]) & LANES;
+        let first = match lane {
             BUCKETS => {
                 self.buckets.take();
                 self.buckets.first()
             }
             _ => self.leave_lane(lane),
         };
+        self.first[lane] = first;
         // It moves back to its place among the others.
         let mut place = 0;
         while let Some(&next) = self.order.get(place + 1)
-            && self.first[usize::from(next)] < self.first[lane]
+            && self.first[usize::from(next) & LANES] < first
         {
             self.order[place] = next;
             place += 1;
@@ -320,7 +355,7 @@ impl Wires {
     }
 
     /// Takes the first entry of a lane away; returns the one behind it.
-    #[inline]
+    #[inline(always)]
     fn leave_lane(&mut self, lane: usize) -> u128 {
         let entries = &mut self.lanes[lane];
         entries.pop_front();
@@ -354,7 +389,7 @@ impl Wires {
             Arrival {
                 link: self.passages[slot].link,
                 since: self.passages[slot].since,
-                arrives: Time::from_nanos(time_of(entry)),
+                arrives: time_of(entry),
                 packet: self.packets[slot].0,
             }
         };

@@ -4,7 +4,6 @@
 //! Pan, Prabhakar and Psounis, "CHOKe: a stateless active queue management scheme for approximating
 //! fair bandwidth allocation", INFOCOM 2000; defaults and details as in Linux.
 
-use cclab_packet::Packet;
 use cclab_units::parameter::Relation;
 use cclab_units::{InKernel, Measure, Time};
 
@@ -15,7 +14,7 @@ use crate::red;
 use crate::red::detector::{Detector, Verdict};
 use crate::red::settings::{self, Style};
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc, ecn};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -112,10 +111,10 @@ impl Choke {
     }
 
     /// Draws a packet from the queue, and takes it out if it is of the flow of `packet`.
-    fn match_at_random(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> Option<Departure> {
+    fn match_at_random(&mut self, packet: &Descriptor, cx: &mut Cx<'_>) -> Option<Departure> {
         let place = (cx.rng.uniform() * self.queue.len() as f64) as usize;
         let drawn = self.queue.at(place)?.packet;
-        let of = |packet: &Packet| (packet.flow, packet.backward, packet.connection());
+        let of = |packet: &Descriptor| (packet.flow, packet.backward, packet.connection);
         let same = of(&drawn) == of(packet);
         if same { self.queue.remove(place) } else { None }
     }
@@ -130,7 +129,7 @@ impl Choke {
 }
 
 impl Qdisc for Choke {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, mut packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let length = self.queue.len() as f64;
         let average = self.detector.sample(length, cx.now);
         if self.detector.is_above_min(average)

@@ -3,13 +3,11 @@
 
 mod control;
 
-use cclab_packet::Packet;
-
 use crate::declare::{self, DERIVED, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
@@ -89,23 +87,34 @@ impl CodelQueue {
 }
 
 impl Source for Fifo {
+    #[inline]
     fn pop(&mut self) -> Option<Departure> {
         Fifo::pop(self)
     }
 
+    #[inline]
     fn bytes(&self) -> u64 {
         self.backlog().bytes
     }
 }
 
 impl Qdisc for CodelQueue {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.law.see(&packet);
         if self.room.admits(self.queue.backlog(), &packet) {
             self.queue.push(packet, cx.now);
         } else {
             dropped.push(Dropped(packet));
         }
+    }
+
+    fn pass(&mut self, packet: &mut Descriptor, _: &mut Cx<'_>) -> bool {
+        self.law.see(packet);
+        let passes = !self.room.never_admits(packet);
+        if passes {
+            self.state.rest();
+        }
+        passes
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure> {

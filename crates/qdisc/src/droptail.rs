@@ -1,11 +1,9 @@
 //! First in, first out; what does not fit is dropped at the tail.
 
-use cclab_packet::Packet;
-
 use crate::discipline::Discipline;
 use crate::fifo::{Fifo, Room};
 use crate::tc::{Kind, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, FifoLimits, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, FifoLimits, Qdisc};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -50,7 +48,7 @@ struct DropTail {
 }
 
 impl Qdisc for DropTail {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         if self.room.admits(self.queue.backlog(), &packet) {
             self.queue.push(packet, cx.now);
         } else {

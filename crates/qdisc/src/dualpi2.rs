@@ -1,14 +1,14 @@
 //! DualPI2 (RFC 9332, appendix A): a shallow queue for L4S traffic beside one for the rest, their
 //! signals coupled so that flows of both kinds get like rates.
 
-use cclab_packet::{Ecn, Packet};
+use cclab_packet::Ecn;
 use cclab_units::{Measure, Time};
 
 use crate::declare::{self, DERIVED, number, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::ticks::Ticks;
-use crate::{Backlog, Band, Cx, Departure, Dropped, MTU, Qdisc, ecn};
+use crate::{Backlog, Band, Cx, Departure, Descriptor, Dropped, MTU, Qdisc, ecn};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -282,7 +282,7 @@ fn full_credit(classic: f64) -> f64 {
 }
 
 impl Qdisc for DualPi2 {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.catch_up(cx.now);
         let admitted = self.room.admits(self.backlog(), &packet);
         // RFC 9331, section 5.1: ECT(1) and CE are L4S.

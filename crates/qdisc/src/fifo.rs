@@ -3,11 +3,10 @@
 
 use std::collections::VecDeque;
 
-use cclab_packet::Packet;
 use cclab_units::Time;
 
 use crate::discipline::{Config, Limit};
-use crate::{Backlog, Departure};
+use crate::{Backlog, Departure, Descriptor};
 
 /// How much a queue may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ impl Room {
 
     /// Whether a queue with `backlog` has room for `packet`.
     #[inline]
-    pub fn admits(&self, backlog: Backlog, packet: &Packet) -> bool {
+    pub fn admits(&self, backlog: Backlog, packet: &Descriptor) -> bool {
         backlog.packets < self.packets && backlog.bytes + u64::from(packet.wire_len) <= self.bytes
     }
 
@@ -46,7 +45,7 @@ impl Room {
     }
 
     /// Whether `packet` does not fit even into an empty queue.
-    pub fn never_admits(&self, packet: &Packet) -> bool {
+    pub fn never_admits(&self, packet: &Descriptor) -> bool {
         !self.admits(Backlog::default(), packet)
     }
 
@@ -71,7 +70,7 @@ pub(crate) struct Fifo {
 impl Fifo {
     /// Puts `packet` last.
     #[inline]
-    pub fn push(&mut self, packet: Packet, now: Time) {
+    pub fn push(&mut self, packet: Descriptor, now: Time) {
         self.bytes += u64::from(packet.wire_len);
         self.queue.push_back(Departure {
             packet,

@@ -5,10 +5,9 @@
 
 use std::collections::VecDeque;
 
-use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
-use crate::{Backlog, Departure};
+use crate::{Backlog, Departure, Descriptor};
 
 /// No packet.
 const NONE: u32 = u32::MAX;
@@ -22,9 +21,10 @@ struct Classifier {
 }
 
 impl Classifier {
-    fn bucket(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
+    #[inline]
+    fn bucket(&mut self, packet: &Descriptor, rng: &mut Stream) -> u32 {
         let flow = u64::from(packet.flow) << 1 | u64::from(packet.backward);
-        let key = flow ^ u64::from(packet.connection()).rotate_left(33);
+        let key = flow ^ u64::from(packet.connection).rotate_left(33);
         let perturbation = *self.perturbation.get_or_insert_with(|| rng.bits());
         // The finaliser of MurmurHash3, and the high bits as a share of the buckets.
         let mut hash = key ^ perturbation;
@@ -111,12 +111,14 @@ impl<S: Clone + Default> FlowQueues<S> {
     }
 
     /// The queue of the flow that `packet` is of.
-    pub fn classify(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
+    #[inline]
+    pub fn classify(&mut self, packet: &Descriptor, rng: &mut Stream) -> u32 {
         self.classifier.bucket(packet, rng)
     }
 
     /// Puts `packet` last in the queue `flow`. A queue that was in no list joins the new ones.
-    pub fn push(&mut self, flow: u32, packet: Packet, now: Time) -> Pushed {
+    #[inline]
+    pub fn push(&mut self, flow: u32, packet: Descriptor, now: Time) -> Pushed {
         let bytes = u64::from(packet.wire_len);
         let node = self.keep(Departure {
             packet,
@@ -132,33 +134,45 @@ impl<S: Clone + Default> FlowQueues<S> {
         chain.backlog.bytes += bytes;
         self.backlog.packets += 1;
         self.backlog.bytes += bytes;
-        let joined = chain.list == List::None;
-        if joined {
-            chain.list = List::New;
+        let joined = self.join_new(flow);
+        Pushed { flow, joined }
+    }
+
+    /// Makes the queue `flow` the last of the new ones, if it was in no list; returns whether it was
+    /// in none.
+    #[inline]
+    pub fn join_new(&mut self, flow: u32) -> bool {
+        let list = &mut self.chains[flow as usize].list;
+        let joins = *list == List::None;
+        if joins {
+            *list = List::New;
             self.new.push_back(flow);
         }
-        Pushed { flow, joined }
+        joins
     }
 
     /// The queue whose turn it is: new ones before old ones, each until its deficit is used up.
     /// It may be empty; then [`FlowQueues::retire`] it and ask again.
+    #[inline]
     pub fn turn(&mut self) -> Option<u32> {
         loop {
-            let flow = match self.new.front() {
-                Some(&flow) => flow,
-                None => *self.old.front()?,
+            let (flow, list) = match self.new.front() {
+                Some(&flow) => (flow, &mut self.new),
+                None => (*self.old.front()?, &mut self.old),
             };
             let chain = &mut self.chains[flow as usize];
             if chain.deficit > 0 {
                 return Some(flow);
             }
             chain.deficit += self.quantum;
-            self.leave(flow);
-            self.join_old(flow);
+            chain.list = List::Old;
+            list.pop_front();
+            self.old.push_back(flow);
         }
     }
 
     /// Takes the first packet of the queue `flow` out.
+    #[inline]
     pub fn pop(&mut self, flow: u32) -> Option<Departure> {
         let chain = &mut self.chains[flow as usize];
         let index = chain.first;
@@ -205,6 +219,7 @@ impl<S: Clone + Default> FlowQueues<S> {
     /// Takes the queue `flow`, whose turn it was and which was found empty, off its list: a new one
     /// becomes the last of the old ones, if there are any, so that it cannot starve them by
     /// becoming new again at once (RFC 8290, section 4.2).
+    #[inline]
     pub fn retire(&mut self, flow: u32) {
         let was_new = self.leave(flow) == List::New;
         if was_new && !self.old.is_empty() {
@@ -223,12 +238,14 @@ impl<S: Clone + Default> FlowQueues<S> {
         self.join_old(flow);
     }
 
+    #[inline]
     fn join_old(&mut self, flow: u32) {
         self.chains[flow as usize].list = List::Old;
         self.old.push_back(flow);
     }
 
     /// Takes the queue `flow` off its list, in which it is mostly the first.
+    #[inline]
     fn leave(&mut self, flow: u32) -> List {
         let list = std::mem::take(&mut self.chains[flow as usize].list);
         let queue = match list {
@@ -236,18 +253,22 @@ impl<S: Clone + Default> FlowQueues<S> {
             List::New => &mut self.new,
             List::Old => &mut self.old,
         };
-        if let Some(place) = queue.iter().position(|&other| other == flow) {
+        if queue.front() == Some(&flow) {
+            queue.pop_front();
+        } else if let Some(place) = queue.iter().position(|&other| other == flow) {
             queue.remove(place);
         }
         list
     }
 
     /// What the queue `flow` may still send in this round, in bytes.
+    #[inline]
     pub fn deficit(&mut self, flow: u32) -> &mut i64 {
         &mut self.chains[flow as usize].deficit
     }
 
     /// The state of the queue `flow`.
+    #[inline]
     pub fn state(&mut self, flow: u32) -> &mut S {
         &mut self.chains[flow as usize].state
     }
@@ -263,6 +284,7 @@ impl<S: Clone + Default> FlowQueues<S> {
     }
 
     /// What waits in all of them.
+    #[inline]
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }
@@ -279,6 +301,7 @@ impl<S: Clone + Default> FlowQueues<S> {
             .max_by_key(|&flow| size(self.chains[flow as usize].backlog))
     }
 
+    #[inline]
     fn discount(&mut self, flow: u32, departure: &Departure) {
         let bytes = u64::from(departure.packet.wire_len);
         let chain = &mut self.chains[flow as usize];
@@ -289,6 +312,7 @@ impl<S: Clone + Default> FlowQueues<S> {
     }
 
     /// A node for `departure`, taken from the free ones if there are any.
+    #[inline]
     fn keep(&mut self, departure: Departure) -> u32 {
         let node = Node {
             departure,

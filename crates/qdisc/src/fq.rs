@@ -1,7 +1,6 @@
 //! Fair queueing as Linux's `sch_fq` without pacing: deficit round robin between flows (Shreedhar
 //! and Varghese 1995), new flows first, arrivals dropped at the tail.
 
-use cclab_packet::Packet;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Time};
 
@@ -10,7 +9,7 @@ use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::tc::{Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc, codel, ecn};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc, codel, ecn};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -151,7 +150,7 @@ impl Fq {
 }
 
 impl Qdisc for Fq {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let flow = self.queues.classify(&packet, cx.rng);
         let fits = self.room.admits(self.queues.backlog(), &packet)
             && self.queues.backlog_of(flow).packets < self.flow_limit;

@@ -1,14 +1,12 @@
 //! FQ-CoDel (RFC 8290): deficit round robin between flows, CoDel within each.
 
-use cclab_packet::Packet;
-
 use crate::codel::{self, Codel, Law, Source};
 use crate::declare::{self, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
@@ -143,17 +141,19 @@ struct One<'a> {
 }
 
 impl Source for One<'_> {
+    #[inline]
     fn pop(&mut self) -> Option<Departure> {
         self.queues.pop(self.flow)
     }
 
+    #[inline]
     fn bytes(&self) -> u64 {
         self.queues.backlog().bytes
     }
 }
 
 impl Qdisc for FqCodel {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.law.see(&packet);
         let flow = self.queues.classify(&packet, cx.rng);
         if self.queues.push(flow, packet, cx.now).joined {
@@ -162,6 +162,27 @@ impl Qdisc for FqCodel {
         while self.room.is_exceeded_by(self.queues.backlog()) {
             self.drop_from_fattest(dropped);
         }
+    }
+
+    fn pass(&mut self, packet: &mut Descriptor, cx: &mut Cx<'_>) -> bool {
+        self.law.see(packet);
+        if self.room.never_admits(packet) {
+            return false;
+        }
+        let flow = self.queues.classify(packet, cx.rng);
+        if self.queues.join_new(flow) {
+            *self.queues.deficit(flow) = self.queues.quantum();
+        }
+        // Other queues may be in the lists still, though they are empty.
+        while let Some(next) = self.queues.turn() {
+            self.queues.state(next).rest();
+            if next == flow {
+                break;
+            }
+            self.queues.retire(next);
+        }
+        *self.queues.deficit(flow) -= i64::from(packet.wire_len);
+        true
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure> {
@@ -218,8 +239,8 @@ mod tests {
     fn overflow_takes_half_of_the_fattest_flow_from_its_head() {
         let mut bench = Bench::new("fq_codel", Limit::Packets(100), &[]);
         for seq in 0..90 {
-            bench.enqueue(cclab_packet::Packet {
-                seq,
+            bench.enqueue(crate::Descriptor {
+                slot: seq,
                 ..packet(1, 1000)
             });
         }
@@ -229,7 +250,7 @@ mod tests {
         assert!(bench.dropped.is_empty());
         bench.enqueue(packet(2, 1000));
         // Half of 90 kB: 45 packets, the oldest ones, of flow 1 alone.
-        let lost: Vec<(u32, u32)> = bench.dropped.iter().map(|d| (d.0.flow, d.0.seq)).collect();
+        let lost: Vec<(u32, u32)> = bench.dropped.iter().map(|d| (d.0.flow, d.0.slot)).collect();
         let oldest: Vec<(u32, u32)> = (0..45).map(|seq| (1, seq)).collect();
         assert_eq!(lost, oldest);
     }

@@ -1,6 +1,5 @@
 //! FQ-PIE: deficit round robin between flows, PIE within each, as in Linux.
 
-use cclab_packet::Packet;
 use cclab_units::{InKernel, Measure};
 
 use crate::declare::{self, number};
@@ -9,7 +8,7 @@ use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::pie::control::{Law, Pie};
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn, fq_codel, pie};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc, ecn, fq_codel, pie};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -102,7 +101,7 @@ impl FqPie {
 }
 
 impl Qdisc for FqPie {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, mut packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.law.see(&packet);
         let flow = self.queues.classify(&packet, cx.rng);
         let fits = self.room.admits(self.queues.backlog(), &packet);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use cclab_packet::{Ecn, Packet};
+use cclab_packet::Ecn;
 use cclab_units::parameter::{Parameter, Params};
 use cclab_units::{Measure, Rate, Stream, Time};
 
 use crate::discipline::{Config, Discipline, Limit};
 use crate::fifo::Room;
 use crate::testing::Bench;
-use crate::{Backlog, Departure, Form, QDISCS, of_kernel, simulated};
+use crate::{Backlog, Departure, Descriptor, Form, QDISCS, of_kernel, simulated};
 
 /// Disciplines that put flows in turns, or one kind of packets before another.
 const REORDERING: [&str; 5] = ["fq_codel", "fq_pie", "fq", "sfq", "dualpi2"];
@@ -53,10 +53,10 @@ fn any_config(discipline: &Discipline, dice: &mut Stream) -> Config {
     }
 }
 
-fn any_packet(seq: u32, dice: &mut Stream) -> Packet {
+fn any_packet(seq: u32, dice: &mut Stream) -> Descriptor {
     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(dice.bits() % 4) as usize];
-    Packet {
-        seq,
+    Descriptor {
+        slot: seq,
         flow: (dice.bits() % 6) as u32,
         backward: dice.chance(0.3),
         wire_len: if dice.chance(0.3) {
@@ -65,7 +65,7 @@ fn any_packet(seq: u32, dice: &mut Stream) -> Packet {
             64 + (dice.bits() % 1451) as u16
         },
         ecn,
-        ..Packet::default()
+        ..Descriptor::default()
     }
 }
 
@@ -75,7 +75,7 @@ struct Model<'a> {
     what: String,
     bench: Bench,
     room: Room,
-    offered: &'a mut BTreeMap<u32, (Packet, Time)>,
+    offered: &'a mut BTreeMap<u32, (Descriptor, Time)>,
     inside: Backlog,
     dropped: usize,
     newly_marked: u64,
@@ -87,7 +87,7 @@ struct Model<'a> {
 
 impl Model<'_> {
     fn check(&mut self) {
-        let lost: Vec<Packet> = self.bench.dropped[self.dropped..]
+        let lost: Vec<Descriptor> = self.bench.dropped[self.dropped..]
             .iter()
             .map(|d| d.0)
             .collect();
@@ -108,8 +108,8 @@ impl Model<'_> {
     }
 
     /// A packet leaves for the link, or is lost: once, and as it came but for a mark.
-    fn leaves(&mut self, packet: &Packet, sent: bool) {
-        let known = self.offered.remove(&packet.seq);
+    fn leaves(&mut self, packet: &Descriptor, sent: bool) {
+        let known = self.offered.remove(&packet.slot);
         let (came, _) = known.unwrap_or_else(|| panic!("{}: twice {packet:?}", self.what));
         let marked = packet.ecn != came.ecn;
         if marked {
@@ -119,7 +119,7 @@ impl Model<'_> {
         }
         let ecn = packet.ecn;
         assert_eq!(
-            Packet {
+            Descriptor {
                 ecn: came.ecn,
                 ..*packet
             },
@@ -130,18 +130,18 @@ impl Model<'_> {
         self.inside.packets -= 1;
         self.inside.bytes -= u64::from(packet.wire_len);
         let now = self.bench.now.as_nanos();
-        self.story.push((now, packet.seq, sent, ecn));
+        self.story.push((now, packet.slot, sent, ecn));
     }
 
-    fn offer(&mut self, packet: Packet) {
-        self.offered.insert(packet.seq, (packet, self.bench.now));
+    fn offer(&mut self, packet: Descriptor) {
+        self.offered.insert(packet.slot, (packet, self.bench.now));
         let before = self.inside;
         self.inside.packets += 1;
         self.inside.bytes += u64::from(packet.wire_len);
         self.bench.enqueue(packet);
         // An arrival that is lost is told from others by being what was offered.
         let lost = &self.bench.dropped[self.dropped..];
-        let itself = lost.iter().find(|lost| lost.0.seq == packet.seq);
+        let itself = lost.iter().find(|lost| lost.0.slot == packet.slot);
         assert!(itself.is_none_or(|lost| lost.0 == packet), "{}", self.what);
         // A plain FIFO does what its limits say, and nothing else.
         if let Some(limits) = self.bench.as_fifo() {
@@ -174,15 +174,15 @@ impl Model<'_> {
 
     fn sent(&mut self, departure: &Departure) {
         let packet = &departure.packet;
-        let (came, at) = *self.offered.get(&packet.seq).expect("it was offered");
+        let (came, at) = *self.offered.get(&packet.slot).expect("it was offered");
         assert_eq!(departure.enqueued, at, "{}", self.what);
         let class = match REORDERING.contains(&self.name) {
             true => (packet.flow, packet.backward, is_l4s(&came)),
             false => (0, false, false),
         };
-        let before = self.last.insert(class, packet.seq);
-        let in_order = before.is_none_or(|seq| seq < packet.seq);
-        assert!(in_order, "{}: {} after {before:?}", self.what, packet.seq);
+        let before = self.last.insert(class, packet.slot);
+        let in_order = before.is_none_or(|seq| seq < packet.slot);
+        assert!(in_order, "{}: {} after {before:?}", self.what, packet.slot);
         self.leaves(packet, true);
     }
 
@@ -201,7 +201,7 @@ impl Model<'_> {
     }
 }
 
-fn is_l4s(packet: &Packet) -> bool {
+fn is_l4s(packet: &Descriptor) -> bool {
     matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce)
 }
 
@@ -272,6 +272,52 @@ fn every_discipline_is_a_function_of_its_seed() {
         }
     }
 }
+
+/// A packet that finds nothing waiting passes as if it had been put into the queue and taken out.
+#[test]
+fn what_passes_is_as_if_it_had_waited_for_no_time() {
+    for discipline in simulated() {
+        let mut passed = 0;
+        for seed in 0..SEQUENCES {
+            let mut dice = Stream::new(seed, discipline.name);
+            let config = any_config(discipline, &mut dice);
+            let [mut plain, mut short] = [(); 2].map(|()| Bench::of(discipline.name, config, seed));
+            let load = 0.2 + 0.35 * dice.uniform();
+            for call in 0..CALLS {
+                let gap = Time::from_nanos(dice.bits() % 3_000_000);
+                plain.wait(gap);
+                short.wait(gap);
+                if !dice.chance(load) {
+                    assert_eq!(plain.dequeue(), short.dequeue(), "{}", discipline.name);
+                    continue;
+                }
+                let packet = any_packet(call as u32, &mut dice);
+                let lost = plain.dropped.len();
+                if plain.backlog().packets == 0
+                    && let Some(through) = short.pass(packet)
+                {
+                    passed += 1;
+                    plain.enqueue(packet);
+                    let departure = plain.dequeue().map(|departure| departure.packet);
+                    assert_eq!(departure, Some(through), "{}", discipline.name);
+                    assert_eq!(plain.dropped.len(), lost, "{}", discipline.name);
+                } else {
+                    plain.enqueue(packet);
+                    short.enqueue(packet);
+                }
+                assert_eq!(plain.backlog(), short.backlog(), "{}", discipline.name);
+            }
+            assert_eq!(plain.dropped, short.dropped, "{}", discipline.name);
+            assert_eq!(plain.marks(), short.marks(), "{}", discipline.name);
+        }
+        if PASSING.contains(&discipline.name) {
+            assert!(passed > 1_000, "{}: {passed}", discipline.name);
+        }
+    }
+}
+
+/// Disciplines that need not be asked for what finds nothing waiting.
+const PASSING: [&str; 2] = ["codel", "fq_codel"];
 
 /// Names are unique, parameters are named once, and defaults lie within their bounds; what shapes
 /// does so by a rate that it takes.

@@ -28,7 +28,7 @@ mod testing;
 mod ticks;
 mod token_bucket;
 
-use cclab_packet::Packet;
+use cclab_packet::{Ecn, Packet};
 use cclab_units::{Stream, Time};
 
 pub use discipline::{Build, Config, Discipline, Limit};
@@ -46,9 +46,42 @@ pub struct Cx<'a> {
     pub rng: &'a mut Stream,
 }
 
+/// What a queue knows of a packet, which itself stays where it is: a copy of it would wait until all
+/// that was written to it is in the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Where the packet is, for those who offer it; queues do not look at it.
+    pub slot: u32,
+    /// See [`Packet::flow`].
+    pub flow: u32,
+    /// See [`Packet::connection`].
+    pub connection: u32,
+    /// See [`Packet::wire_len`].
+    pub wire_len: u16,
+    /// See [`Packet::ecn`]: queues mark it here.
+    pub ecn: Ecn,
+    /// See [`Packet::backward`].
+    pub backward: bool,
+}
+
+impl Descriptor {
+    /// Of `packet`, which is in `slot`.
+    #[inline]
+    pub fn new(packet: &Packet, slot: u32) -> Descriptor {
+        Descriptor {
+            slot,
+            flow: packet.flow,
+            connection: packet.connection(),
+            wire_len: packet.wire_len,
+            ecn: packet.ecn,
+            backward: packet.backward,
+        }
+    }
+}
+
 /// A packet that was refused or thrown out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dropped(pub Packet);
+pub struct Dropped(pub Descriptor);
 
 /// What waits: packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +96,7 @@ pub struct Backlog {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// The packet, perhaps marked.
-    pub packet: Packet,
+    pub packet: Descriptor,
     /// When it entered the queue.
     pub enqueued: Time,
 }
@@ -91,7 +124,13 @@ pub struct Band {
 /// A queueing discipline. The packet in transmission is no longer in the queue.
 pub trait Qdisc: Send {
     /// Takes `packet` in. Packets dropped for it, itself perhaps, go to `dropped`.
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>);
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>);
+
+    /// Lets `packet` go through at once, perhaps marked, as [`Qdisc::enqueue`] and [`Qdisc::dequeue`]
+    /// in turn would, when nothing waits; false, and nothing has happened, where it takes these two.
+    fn pass(&mut self, _packet: &mut Descriptor, _cx: &mut Cx<'_>) -> bool {
+        false
+    }
 
     /// The limits, of a discipline that is first in, first out, refuses at the tail what does
     /// not fit, and does nothing else: a link then foresees its departures and need not ask.

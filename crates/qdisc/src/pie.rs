@@ -3,7 +3,6 @@
 
 pub(crate) mod control;
 
-use cclab_packet::Packet;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
@@ -11,7 +10,7 @@ use crate::declare::{self, flag, number, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc, ecn};
 use control::{Law, Pie};
 
 /// Registry entry.
@@ -128,7 +127,7 @@ impl PieQueue {
 }
 
 impl Qdisc for PieQueue {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, mut packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let backlog = self.queue.backlog();
         self.law.see(&packet);
         self.state.catch_up(&self.law, backlog.bytes, cx.now);

@@ -4,13 +4,12 @@
 //! As `tc`'s action `police` with `conform-exceed drop`; Flach et al., "An Internet-Wide Analysis of
 //! Traffic Policing", SIGCOMM 2016, on what it does to TCP.
 
-use cclab_packet::Packet;
 use cclab_units::parameter::Relation;
 
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::token_bucket::TokenBucket;
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc, tbf};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc, tbf};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -45,7 +44,7 @@ impl Policer {
 }
 
 impl Qdisc for Policer {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let bytes = u64::from(packet.wire_len);
         // Tokens are spent on what is passed on, not on what the full queue behind loses.
         let taken = self.room.admits(self.queue.backlog(), &packet)

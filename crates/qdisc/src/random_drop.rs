@@ -4,11 +4,9 @@
 //! Mankin, "Random Drop Congestion Control", SIGCOMM 1990. A flow is hit in proportion to its
 //! share of the queue, not to its bad luck in arriving when the queue is full.
 
-use cclab_packet::Packet;
-
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -41,7 +39,7 @@ impl RandomDrop {
 }
 
 impl Qdisc for RandomDrop {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         // Emptying the queue would make no room for it.
         if self.room.never_admits(&packet) {
             dropped.push(Dropped(packet));

@@ -8,7 +8,6 @@ pub(crate) mod average;
 pub(crate) mod detector;
 pub(crate) mod settings;
 
-use cclab_packet::Packet;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure, Time};
 
@@ -16,7 +15,7 @@ use crate::declare::{self, DERIVED, flag, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc, ecn};
 use detector::{Detector, Verdict};
 
 /// Registry entry.
@@ -306,7 +305,7 @@ impl Red {
 }
 
 impl Qdisc for Red {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, mut packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let backlog = self.queue.backlog();
         let length = match self.unit {
             Unit::Bytes => backlog.bytes,

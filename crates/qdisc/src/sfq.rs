@@ -3,7 +3,6 @@
 //!
 //! McKenney, "Stochastic Fairness Queueing", INFOCOM 1990. The hash is never perturbed anew.
 
-use cclab_packet::Packet;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
@@ -12,7 +11,7 @@ use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::tc::{Form, Kind, Tc, Unit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -130,7 +129,7 @@ impl Sfq {
 }
 
 impl Qdisc for Sfq {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let flow = self.queues.classify(&packet, cx.rng);
         let waiting = self.queues.backlog_of(flow).packets;
         let another = waiting == 0 && self.queues.active() >= self.flows;
@@ -190,14 +189,14 @@ mod tests {
     fn the_longest_flow_loses_its_last_packet() {
         let mut bench = Bench::new("sfq", Limit::Packets(6), &[]);
         for seq in 0..5 {
-            bench.enqueue(cclab_packet::Packet {
-                seq,
+            bench.enqueue(crate::Descriptor {
+                slot: seq,
                 ..packet(1, 1000)
             });
         }
         bench.enqueue(packet(2, 1000));
         bench.enqueue(packet(2, 1000));
-        let lost: Vec<(u32, u32)> = bench.dropped.iter().map(|d| (d.0.flow, d.0.seq)).collect();
+        let lost: Vec<(u32, u32)> = bench.dropped.iter().map(|d| (d.0.flow, d.0.slot)).collect();
         assert_eq!(lost, [(1, 4)]);
     }
 
@@ -207,14 +206,14 @@ mod tests {
             let params = [("depth", 3.0), ("headdrop", headdrop)];
             let mut bench = Bench::new("sfq", Limit::Packets(100), &params);
             for seq in 0..5 {
-                bench.enqueue(cclab_packet::Packet {
-                    seq,
+                bench.enqueue(crate::Descriptor {
+                    slot: seq,
                     ..packet(1, 1000)
                 });
             }
             assert_eq!(bench.dropped.len(), 2);
             let order: Vec<u32> = std::iter::from_fn(|| bench.dequeue())
-                .map(|d| d.packet.seq)
+                .map(|d| d.packet.slot)
                 .collect();
             assert_eq!(order, left);
         }

@@ -1,6 +1,5 @@
 //! The token bucket filter: a shaper, that holds packets back until there are tokens for them.
 
-use cclab_packet::Packet;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{Measure, Rate, Time};
 
@@ -8,7 +7,7 @@ use crate::declare::{DERIVED, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::token_bucket::TokenBucket;
-use crate::{Backlog, Cx, Departure, Dropped, MTU, Qdisc};
+use crate::{Backlog, Cx, Departure, Descriptor, Dropped, MTU, Qdisc};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -131,7 +130,7 @@ fn room(config: &Config) -> Room {
 }
 
 impl Qdisc for Tbf {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let bytes = u64::from(packet.wire_len);
         // What a full bucket has no tokens for would wait for ever.
         let passable = self.buckets.iter().all(|bucket| bucket.holds(bytes));

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use cclab_packet::{Ecn, Packet};
+use cclab_packet::Ecn;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 use crate::discipline::{Config, Limit};
-use crate::{Backlog, Band, Cx, Departure, Dropped, FifoLimits, Qdisc, find};
+use crate::{Backlog, Band, Cx, Departure, Descriptor, Dropped, FifoLimits, Qdisc, find};
 
 /// A packet of `wire_len` bytes of the flow `flow`.
-pub(crate) fn packet(flow: u32, wire_len: u16) -> Packet {
-    Packet {
+pub(crate) fn packet(flow: u32, wire_len: u16) -> Descriptor {
+    Descriptor {
         flow,
         wire_len,
-        ..Packet::default()
+        ..Descriptor::default()
     }
 }
 
 /// A packet as [`packet`] makes it, with an ECN field.
-pub(crate) fn ecn_packet(flow: u32, wire_len: u16, ecn: Ecn) -> Packet {
-    Packet {
+pub(crate) fn ecn_packet(flow: u32, wire_len: u16, ecn: Ecn) -> Descriptor {
+    Descriptor {
         ecn,
         ..packet(flow, wire_len)
     }
@@ -85,12 +85,21 @@ impl Bench {
     }
 
     /// Offers `packet`.
-    pub fn enqueue(&mut self, packet: Packet) {
+    pub fn enqueue(&mut self, packet: Descriptor) {
         let mut cx = Cx {
             now: self.now,
             rng: &mut self.rng,
         };
         self.queue.enqueue(packet, &mut cx, &mut self.dropped);
+    }
+
+    /// Lets `packet` pass, if it may: it may be marked then.
+    pub fn pass(&mut self, mut packet: Descriptor) -> Option<Descriptor> {
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+        };
+        self.queue.pass(&mut packet, &mut cx).then_some(packet)
     }
 
     /// Asks for the next packet.

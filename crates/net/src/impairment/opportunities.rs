@@ -104,7 +104,7 @@ impl Opportunities {
 mod tests {
     use std::collections::VecDeque;
 
-    use cclab_packet::Packet;
+    use cclab_qdisc::Descriptor;
 
     use super::*;
 
@@ -113,9 +113,9 @@ mod tests {
     /// An IP packet of `bytes` bytes.
     fn packet(bytes: u16) -> Departure {
         Departure {
-            packet: Packet {
+            packet: Descriptor {
                 wire_len: bytes + FRAMING,
-                ..Packet::default()
+                ..Descriptor::default()
             },
             enqueued: Time::ZERO,
         }

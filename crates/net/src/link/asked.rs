@@ -1,7 +1,7 @@
 //! A queue that is asked for a packet whenever the transmitter is free.
 
 use cclab_packet::Packet;
-use cclab_qdisc::{Departure, Dropped, Qdisc};
+use cclab_qdisc::{Backlog, Cx, Departure, Descriptor, Dropped, Qdisc};
 use cclab_trace::schema::DropReason;
 use cclab_units::{Rate, Stream, Time, TxClock};
 
@@ -13,6 +13,10 @@ use crate::impairment::{Opportunities, Schedule, Served};
 pub(super) struct Asked {
     pub(super) queue: Box<dyn Qdisc>,
     dice: Stream,
+    /// What waits in it.
+    pub(super) backlog: Backlog,
+    /// The transmitter's place among all that are asked for.
+    pub(super) place: u32,
     /// When the transmitter asks for the next packet; armed only while packets wait.
     pub(super) next_tx: Key,
     /// Packets thrown out on the way through the queue, to be reported by the caller.
@@ -30,7 +34,9 @@ impl Asked {
         Asked {
             queue,
             dice,
+            backlog: Backlog::default(),
             next_tx: Key::NEVER,
+            place: 0,
             thrown_out: Vec::new(),
             schedule: None,
             trace: None,
@@ -38,41 +44,96 @@ impl Asked {
         }
     }
 
-    /// Lets the queue act, and counts what it throws out.
-    fn act<T>(
-        &mut self,
-        now: Time,
-        act: impl FnOnce(&mut dyn Qdisc, &mut cclab_qdisc::Cx<'_>, &mut Vec<Dropped>) -> T,
-    ) -> (T, u64) {
-        let mut cx = cclab_qdisc::Cx {
+    /// Lets the queue pass `packet` on at once, if it does that; nothing waits.
+    #[inline]
+    fn pass(&mut self, packet: &mut Descriptor, now: Time) -> bool {
+        let mut cx = Cx {
+            now,
+            rng: &mut self.dice,
+        };
+        let passes = self.queue.pass(packet, &mut cx);
+        debug_assert_eq!(self.backlog, self.queue.backlog());
+        passes
+    }
+
+    /// Lets the queue take `packet` in; returns how many packets it throws out for that.
+    #[inline]
+    fn put(&mut self, packet: Descriptor, now: Time) -> u64 {
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.wire_len);
+        let mut cx = Cx {
             now,
             rng: &mut self.dice,
         };
         let before = self.thrown_out.len();
-        let result = act(&mut *self.queue, &mut cx, &mut self.thrown_out);
-        (result, (self.thrown_out.len() - before) as u64)
+        self.queue.enqueue(packet, &mut cx, &mut self.thrown_out);
+        self.discount_lost(before)
+    }
+
+    /// Asks the queue for the next packet, and says how many it throws out before that.
+    #[inline]
+    fn take(&mut self, now: Time) -> (Option<Departure>, u64) {
+        let mut cx = Cx {
+            now,
+            rng: &mut self.dice,
+        };
+        let before = self.thrown_out.len();
+        let departure = self.queue.dequeue(&mut cx, &mut self.thrown_out);
+        if let Some(departure) = &departure {
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(departure.packet.wire_len);
+        }
+        let lost = self.discount_lost(before);
+        (departure, lost)
+    }
+
+    /// Takes what was thrown out after `before` others off the backlog; returns how many packets
+    /// that are.
+    #[inline]
+    fn discount_lost(&mut self, before: usize) -> u64 {
+        let lost = &self.thrown_out[before..];
+        for Dropped(packet) in lost {
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(packet.wire_len);
+        }
+        debug_assert_eq!(self.backlog, self.queue.backlog());
+        lost.len() as u64
     }
 }
 
 impl Link {
-    pub(super) fn enqueue(&mut self, packet: &Packet, now: Time, sequence: &mut u64) -> Offered {
+    /// Offers the queue `packet`, which is in `slot`. Out of the way of what foresees.
+    #[inline(never)]
+    pub(super) fn enqueue(
+        &mut self,
+        packet: &Packet,
+        slot: u32,
+        now: Time,
+        sequence: &mut u64,
+    ) -> Offered {
         let Service::Asked(asked) = &mut self.service else {
             return Offered::Queued; // the caller has looked
         };
-        let idle = self.busy_until <= now && asked.next_tx.is_never();
+        let mut packet = Descriptor::new(packet, slot);
+        // While the transmitter is idle nothing else waits.
+        let idle = self.busy_until <= now && asked.next_tx.is_never() && asked.trace.is_none();
+        if idle && asked.pass(&mut packet, now) {
+            let departure = Departure {
+                packet,
+                enqueued: now,
+            };
+            let leaving = self.begin(departure, now);
+            return leaving.map_or(Offered::Queued, Offered::Passed);
+        }
         let before = asked.thrown_out.len();
-        let ((), lost) = asked.act(now, |queue, cx, dropped| {
-            queue.enqueue(*packet, cx, dropped);
-        });
+        let lost = asked.put(packet, now);
         self.incidents.queue_drops += lost;
         let lost = &asked.thrown_out[before..];
-        let refused = lost.iter().position(|lost| lost.0 == *packet);
-        let follows_trace = asked.trace.is_some();
-        // While the transmitter is idle nothing else waits.
-        let leaving = if idle && refused.is_none() && !follows_trace {
-            self.transmit(now)
-        } else {
-            None
+        // One that was marked has been in the queue.
+        let refused = lost.iter().position(|lost| lost.0 == packet);
+        let leaving = match idle && refused.is_none() {
+            true => self.transmit(now),
+            false => None,
         };
         let backlog = self.backlog(now).bytes;
         self.incidents.backlog_max = self.incidents.backlog_max.max(backlog);
@@ -85,6 +146,7 @@ impl Link {
     }
 
     /// The transmitter is free: sends the next packet that waits.
+    #[inline(always)]
     pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
         self.disarm();
         let leaving = self.transmit(now);
@@ -102,7 +164,11 @@ impl Link {
         let Some(mut trace) = asked.trace.take() else {
             return Vec::new();
         };
-        let served = trace.serve(now, || self.take_from_queue(now));
+        let served = trace.serve(now, || {
+            let departure = self.take_from_queue(now)?;
+            self.record(&departure, now);
+            Some(departure)
+        });
         let sizes = served
             .iter()
             .map(|one| u64::from(one.departure.packet.wire_len));
@@ -114,6 +180,7 @@ impl Link {
         served
     }
 
+    #[inline]
     fn disarm(&mut self) {
         if let Service::Asked(asked) = &mut self.service {
             asked.next_tx = Key::NEVER;
@@ -121,6 +188,7 @@ impl Link {
     }
 
     /// Arms the transmitter if packets wait, or one has begun to leave.
+    #[inline(always)]
     fn arm(&mut self, now: Time, sequence: &mut u64) {
         let Service::Asked(asked) = &mut self.service else {
             return;
@@ -128,7 +196,7 @@ impl Link {
         if !asked.next_tx.is_never() {
             return;
         }
-        let waits = asked.queue.backlog().packets > 0;
+        let waits = asked.backlog.packets > 0;
         let time = match &mut asked.trace {
             Some(trace) if waits || trace.is_busy() => trace.next_after(now),
             None if waits => match asked.queue.deadline() {
@@ -143,6 +211,7 @@ impl Link {
 
     /// Brings the changes of rate and delay into force that have come by `now`, when a
     /// transmission begins.
+    #[inline]
     pub(super) fn follow_schedule(&mut self, now: Time) {
         let Service::Asked(asked) = &mut self.service else {
             return;
@@ -161,8 +230,16 @@ impl Link {
     }
 
     /// Asks the queue for the next packet and transmits it.
+    #[inline(always)]
     fn transmit(&mut self, now: Time) -> Option<Leaving> {
         let departure = self.take_from_queue(now)?;
+        self.begin(departure, now)
+    }
+
+    /// Begins to transmit a packet that the queue gave out.
+    #[inline(always)]
+    fn begin(&mut self, departure: Departure, now: Time) -> Option<Leaving> {
+        self.record(&departure, now);
         self.follow_schedule(now);
         let clock = self.tx?;
         let bytes = u64::from(departure.packet.wire_len);
@@ -172,17 +249,31 @@ impl Link {
     }
 
     /// Asks the queue for the next packet.
+    #[inline(always)]
     fn take_from_queue(&mut self, now: Time) -> Option<Departure> {
         let Service::Asked(asked) = &mut self.service else {
             return None;
         };
-        let (departure, lost) = asked.act(now, |queue, cx, dropped| queue.dequeue(cx, dropped));
+        let (departure, lost) = asked.take(now);
         self.incidents.queue_drops += lost;
-        let departure = departure?;
-        let band = asked.queue.last_band();
-        let waited = now - departure.enqueued;
-        self.record_sojourn(waited);
-        self.record_band(band, waited);
-        Some(departure)
+        departure
+    }
+
+    /// Counts how long the packet waited that the queue gave out last, where that is kept.
+    #[inline(always)]
+    fn record(&mut self, departure: &Departure, now: Time) {
+        let Some(fittings) = &mut self.fittings else {
+            return;
+        };
+        let waited = (now - departure.enqueued).as_nanos();
+        if let Some(sojourn) = &mut fittings.sojourn {
+            sojourn.record(waited);
+        }
+        if !fittings.bands.is_empty()
+            && let Service::Asked(asked) = &self.service
+            && let Some((_, sojourn)) = fittings.bands.get_mut(asked.queue.last_band())
+        {
+            sojourn.record(waited);
+        }
     }
 }

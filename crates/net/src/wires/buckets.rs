@@ -92,7 +92,7 @@ impl Buckets {
     }
 
     fn insert(&mut self, entry: u128) {
-        let bucket = time_of(entry) >> self.width;
+        let bucket = time_of(entry).as_nanos() >> self.width;
         if bucket < self.opened {
             let place = self.near.partition_point(|&other| other < entry);
             self.near.insert(place, entry);
@@ -121,7 +121,7 @@ impl Buckets {
             let Some(&Reverse(first)) = self.far.peek() else {
                 return;
             };
-            self.opened = time_of(first) >> self.width;
+            self.opened = time_of(first).as_nanos() >> self.width;
             self.draw_near();
         }
         self.opened = self.next_occupied();
@@ -158,7 +158,7 @@ impl Buckets {
     fn draw_near(&mut self) {
         let end = self.opened + self.first.len() as u64;
         while let Some(&Reverse(first)) = self.far.peek()
-            && time_of(first) >> self.width < end
+            && time_of(first).as_nanos() >> self.width < end
         {
             self.far.pop();
             self.insert(first);

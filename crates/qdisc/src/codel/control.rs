@@ -1,10 +1,9 @@
 //! CoDel's state machine and control law (RFC 8289, sections 5.2 to 5.8), for one queue.
 
-use cclab_packet::Packet;
 use cclab_units::Time;
 
 use crate::discipline::Config;
-use crate::{Departure, Dropped, MTU, ecn};
+use crate::{Departure, Descriptor, Dropped, MTU, ecn};
 
 /// RFC 8289, section 5.6: within 16 intervals of the last drop, the pace of drops is taken up again.
 const MEMORY: u64 = 16;
@@ -34,8 +33,25 @@ impl Law {
 
     /// Takes notice of a packet's size.
     #[inline]
-    pub fn see(&mut self, packet: &Packet) {
+    pub fn see(&mut self, packet: &Descriptor) {
         self.largest = self.largest.max(u64::from(packet.wire_len));
+    }
+
+    /// Whether a queue is not too long from which `next` was taken, behind which so many `bytes` wait.
+    #[inline]
+    fn is_short(&self, next: Option<&Departure>, bytes: u64, now: Time) -> bool {
+        next.is_none_or(|departure| now - departure.enqueued < self.target || bytes <= self.largest)
+    }
+
+    /// `departure` leaves at `now`, marked if it has waited for longer than is allowed.
+    #[inline]
+    fn sent(&self, mut departure: Departure, now: Time, marks: &mut u64) -> Departure {
+        let sojourn = now - departure.enqueued;
+        let marked = self.ce_threshold.is_some_and(|most| sojourn > most);
+        if marked && ecn::mark(&mut departure.packet) {
+            *marks += 1;
+        }
+        departure
     }
 
     /// The time of the next drop after one at `from`, the `count`th of this dropping state
@@ -75,7 +91,15 @@ impl Codel {
         self.count = self.count.saturating_add(packets);
     }
 
+    /// The queue is empty, or what leaves it has not waited for long.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.above_since = None;
+        self.dropping = false;
+    }
+
     /// The next packet to leave; those that CoDel drops before it go to `dropped`.
+    #[inline]
     pub fn dequeue(
         &mut self,
         law: &Law,
@@ -84,7 +108,25 @@ impl Codel {
         dropped: &mut Vec<Dropped>,
         marks: &mut u64,
     ) -> Option<Departure> {
-        let (mut next, mut too_long) = self.look(law, source, now);
+        let first = source.pop();
+        if law.is_short(first.as_ref(), source.bytes(), now) {
+            self.rest();
+            return Some(law.sent(first?, now, marks));
+        }
+        self.control(law, source, (first, now), dropped, marks)
+    }
+
+    /// As [`Codel::dequeue`], of a queue that may be too long: `first` was taken from it.
+    fn control(
+        &mut self,
+        law: &Law,
+        source: &mut impl Source,
+        (first, now): (Option<Departure>, Time),
+        dropped: &mut Vec<Dropped>,
+        marks: &mut u64,
+    ) -> Option<Departure> {
+        let mut too_long = self.notice(law, first.as_ref(), source.bytes(), now);
+        let mut next = first;
         if self.dropping {
             if !too_long {
                 self.dropping = false;
@@ -114,16 +156,7 @@ impl Codel {
             }
             self.enter(law, now);
         }
-        let mut departure = next?;
-        let sojourn = now - departure.enqueued;
-        if law
-            .ce_threshold
-            .is_some_and(|threshold| sojourn > threshold)
-            && ecn::mark(&mut departure.packet)
-        {
-            *marks += 1;
-        }
-        Some(departure)
+        Some(law.sent(next?, now, marks))
     }
 
     /// Enters the dropping state. If it was left not long ago, the pace that controlled the queue
@@ -146,19 +179,23 @@ impl Codel {
         now: Time,
     ) -> (Option<Departure>, bool) {
         let next = source.pop();
-        let short = next.as_ref().is_none_or(|departure| {
-            now - departure.enqueued < law.target || source.bytes() <= law.largest
-        });
-        if short {
+        let too_long = self.notice(law, next.as_ref(), source.bytes(), now);
+        (next, too_long)
+    }
+
+    /// Takes notice of how long `next` has waited, behind which so many `bytes` wait; returns whether
+    /// the sojourn time has been above the target for an interval.
+    fn notice(&mut self, law: &Law, next: Option<&Departure>, bytes: u64, now: Time) -> bool {
+        if law.is_short(next, bytes, now) {
             self.above_since = None;
-            return (next, false);
+            return false;
         }
         match self.above_since {
             None => {
                 self.above_since = Some(now + law.interval);
-                (next, false)
+                false
             }
-            Some(since) => (next, now >= since),
+            Some(since) => now >= since,
         }
     }
 }

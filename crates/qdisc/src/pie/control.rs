@@ -5,12 +5,11 @@
 //! while a backlog has a delay of zero, and a decay of the probability after two updates that both
 //! saw none.
 
-use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
-use crate::MTU;
 use crate::discipline::Config;
 use crate::ticks::Ticks;
+use crate::{Descriptor, MTU};
 
 /// The probability below which the last of `SCALES` applies, and what steps are divided by there
 /// (RFC 8033, section 4.2): the lower the probability, the smaller its steps.
@@ -72,7 +71,7 @@ impl Law {
     }
 
     /// Takes notice of a packet's size.
-    pub fn see(&mut self, packet: &Packet) {
+    pub fn see(&mut self, packet: &Descriptor) {
         self.largest = self.largest.max(u64::from(packet.wire_len));
     }
 
@@ -156,7 +155,7 @@ impl Pie {
     }
 
     /// Whether the arrival of `packet` at a queue of `bytes` is to be dropped or marked.
-    pub fn hits(&mut self, law: &Law, bytes: u64, packet: &Packet, rng: &mut Stream) -> bool {
+    pub fn hits(&mut self, law: &Law, bytes: u64, packet: &Descriptor, rng: &mut Stream) -> bool {
         let calm = self.delay < law.target / 2 && self.probability < WORK_CONSERVING;
         if self.burst > Time::ZERO || calm || bytes < 2 * law.largest {
             return false;
