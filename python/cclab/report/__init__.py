@@ -123,6 +123,7 @@ def write(
     looks = figures.set_by(set, report=True)
     drawn = page.draw(results, looks)
     explored = explore.html(results, series)
+    said = told.Told.of(results)
     traffic, groups, probes = results.traffic, results.groups, results.probes
     files = {
         "table.md": tables.markdown(results).encode(),
@@ -137,9 +138,9 @@ def write(
             for kind, figure, svg in drawn.figures
             for ending in formats
         },
-        told.FILE: told.Told.of(results).text(),
+        told.FILE: said.text(),
         EXPLORE: explored.encode(),
-        PAGE: page.html(results, drawn).encode(),
+        PAGE: page.html(results, drawn, said).encode(),
     }
     every = (f"{kind.name}.{ending}" for kind in figures.FIGURES for ending in figures.FORMATS)
     # Without its stamp, a report of which only some files are new is written again.
