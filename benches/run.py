@@ -3,7 +3,8 @@
 Each simulator is a whole process that prints one JSON line; its CPU time, user and system, is what
 the kernel charges to it. The simulators take turns, so that a slow minute of the machine is a slow
 minute for all. ns-3 simulates less time where it would take minutes, and both sit out the largest
-load: their set-up alone would. `make bench` builds and installs what this needs.
+load: their set-up alone would. So it ends within ten minutes; what else there is to compare takes
+hours, and needs `--full`. `make bench` builds and installs what this needs.
 """
 
 import argparse
@@ -76,7 +77,7 @@ LOADS = (
     Dumbbell(1_000, 1_000_000_000, 10.0, 100),
     Dumbbell(10_000, 10_000_000_000, 5.0, 1_000),
 )
-NS3_SECONDS = {10: 2.0, 100: 2.0, 1_000: 2.0, 10_000: 0.5}
+NS3_SECONDS = {2: 20.0, 10: 2.0, 100: 2.0, 1_000: 2.0, 10_000: 0.5}
 # Beyond, the set-up of ns-2 takes minutes, and each run of ns-3 8.5 GB and more than ten minutes,
 # unless it is asked for.
 NS2_MOST_FLOWS = 1_000
@@ -93,20 +94,23 @@ class Case:
     qdisc: str = "droptail"
     peers: bool = True
 
+    def name(self) -> str:
+        """What heads its column."""
+        return self.cc if self.qdisc == "droptail" else f"{self.cc}, {self.qdisc}"
+
     def label(self) -> str:
         """For the table."""
-        queue = "" if self.qdisc == "droptail" else f", {self.qdisc}"
-        return f"{self.cc}{queue}, ACK per {self.ack_every}"
+        return f"{self.name()}, ACK per {self.ack_every}"
 
 
 CASES = (
-    Case("reno", 1),
     Case("cubic", 1),
-    Case("cubic", 2),
     Case("bbr", 1, peers=False),
     Case("cubic", 1, "codel", peers=False),
     Case("cubic", 1, "fq_codel", peers=False),
 )
+# With `--full` besides: the peers take minutes for each.
+FURTHER_CASES = (Case("reno", 1), Case("cubic", 2))
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,7 @@ def simulators(arguments: argparse.Namespace) -> list[Simulator]:
                 case.cc,
                 str(case.ack_every),
             ],
-            arguments.ns3_flows,
+            most_flows_of_ns3(arguments),
         ),
         Simulator(
             "ns-2",
@@ -361,6 +365,26 @@ def print_load(load: Dumbbell, repeat: int, samples: dict[Case, dict[str, Sample
     print(flush=True)
 
 
+def print_overview(measured: Measurement) -> None:
+    """For people: a line for each load, of the cases of `CASES` and the peers beside the first."""
+    heads = [
+        "flows",
+        *(case.name() for case in CASES),
+        *(f"{CASES[0].name()} beside {peer}" for peer in ASKED_RATIOS),
+    ]
+    rows = [heads]
+    for load, cases in measured.rows.items():
+        speeds = [cases[case]["cclab"].packets_per_cpu_second() for case in CASES]
+        beside = cases[CASES[0]]
+        of_peers = [
+            f"{speeds[0] / beside[peer].packets_per_cpu_second():.1f} x" if peer in beside else "-"
+            for peer in ASKED_RATIOS
+        ]
+        rows.append([f"{load.flows:,}", *(f"{speed:,.0f}" for speed in speeds), *of_peers])
+    print("data packets per CPU-second, an ACK per segment\n")
+    print_columns(rows, names=0)
+
+
 def document(repeat: int, measured: Measurement) -> dict[str, object]:
     """For programs."""
     return {
@@ -401,14 +425,30 @@ def parse(argv: list[str]) -> argparse.Namespace:
     add("--ns3", default=str(target / "peers" / "ns3-dumbbell"), metavar="PROGRAM")
     add("--ns2", default="ns", metavar="PROGRAM")
     add(
+        "--full",
+        action="store_true",
+        help="hours: reno and delayed acknowledgements too, and ns-3 with 10,000 flows, which take "
+        "it 8.5 GB and more than ten minutes a run",
+    )
+    add(
         "--ns3-flows",
         type=int,
-        default=NS3_MOST_FLOWS,
         metavar="N",
-        help=f"the most flows that ns-3 is given (default: {NS3_MOST_FLOWS}; 10,000 take it 8.5 GB "
-        "and more than ten minutes a run)",
+        help=f"the most flows that ns-3 is given (default: {NS3_MOST_FLOWS}; all with --full)",
     )
     return parser.parse_args(argv)
+
+
+def most_flows_of_ns3(arguments: argparse.Namespace) -> float:
+    """Beyond which ns-3 is left out."""
+    if arguments.ns3_flows is not None:
+        return float(arguments.ns3_flows)
+    return math.inf if arguments.full else NS3_MOST_FLOWS
+
+
+def cases_of(arguments: argparse.Namespace) -> tuple[Case, ...]:
+    """What is measured at each load."""
+    return (*CASES, *FURTHER_CASES) if arguments.full else CASES
 
 
 def loads(arguments: argparse.Namespace) -> tuple[Dumbbell, ...]:
@@ -432,12 +472,14 @@ def main(argv: list[str]) -> int:
     try:
         for load in chosen:
             # Delayed acknowledgements are measured once: their cost is that of fewer packets.
-            cases = tuple(case for case in CASES if case.ack_every == 1 or load == chosen[0])
+            every = cases_of(arguments)
+            cases = tuple(case for case in every if case.ack_every == 1 or load == chosen[0])
             samples = measured.rows[load] = measure(peers, load, arguments.repeat, cases)
             print_load(load, arguments.repeat, samples)
             for peer in peers:
                 if load.flows > peer.most_flows:
                     print(f"{peer.name} is left out at {load.flows:,} flows")
+        print_overview(measured)
         if chosen == LOADS:
             measured.bytes_per_idle_flow = bytes_per_idle_flow(peers[0])
     except BenchError as error:

@@ -81,7 +81,13 @@ def test_the_document_holds_what_the_table_shows(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(out.read_text())
     assert document["schema"] == "cclab-bench/2"
-    assert {case["cc"] for case in document["cases"]} == {"reno", "cubic", "bbr"}
+    every = [(case["cc"], case["qdisc"], case["ack_every"]) for case in document["cases"]]
+    assert every == [
+        ("cubic", "droptail", 1),
+        ("bbr", "droptail", 1),
+        ("cubic", "codel", 1),
+        ("cubic", "fq_codel", 1),
+    ]
     for case in document["cases"]:
         peers = ["ns-2", "ns-3"] if case["peers"] else []
         assert sorted(case["simulators"]) == ["cclab", *peers]
@@ -93,6 +99,32 @@ def test_the_document_holds_what_the_table_shows(tmp_path: Path) -> None:
     assert [asked["asked"] for asked in document["asked"]] == [5_000_000, 60.0, 3.0]
 
 
+def test_full_adds_what_takes_the_peers_long(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    assert bench(tmp_path, "--full", "--json", str(out)).returncode == 0
+    document = json.loads(out.read_text())
+    every = [(case["cc"], case["ack_every"]) for case in document["cases"] if case["peers"]]
+    assert every == [("cubic", 1), ("reno", 1), ("cubic", 2)]
+
+
+def test_the_last_table_has_a_line_for_each_load_and_the_ratios_of_the_documents_numbers(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "bench.json"
+    done = bench(tmp_path, "--flows", "1000", "--json", str(out))
+    cases = json.loads(out.read_text())["cases"]
+    speeds = [case["simulators"]["cclab"]["packets_per_cpu_second"] for case in cases]
+    peers = cases[0]["simulators"]
+    ratios = [speeds[0] / peers[peer]["packets_per_cpu_second"] for peer in ("ns-3", "ns-2")]
+    lines = done.stdout.splitlines()
+    last = next(line for line in reversed(lines) if line.split()[:1] == ["1,000"])
+    assert last.split() == [
+        "1,000",
+        *(f"{speed:,.0f}" for speed in speeds),
+        *(word for ratio in ratios for word in (f"{ratio:.1f}", "x")),
+    ]
+
+
 def test_ns3_gets_ten_thousand_flows_only_if_asked_to(tmp_path: Path) -> None:
     many = ["--flows", "10000"]
     done = bench(tmp_path, *many)
@@ -101,6 +133,8 @@ def test_ns3_gets_ten_thousand_flows_only_if_asked_to(tmp_path: Path) -> None:
     asked = bench(tmp_path, *many, "--ns3-flows", "10000")
     assert "ns-3 is left out" not in asked.stdout
     assert "ns-2 is left out" in asked.stdout
+    full = bench(tmp_path, *many, "--full")
+    assert "ns-3 is left out" not in full.stdout
     few = bench(tmp_path)
     assert "left out" not in few.stdout
 

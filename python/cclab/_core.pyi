@@ -25,6 +25,7 @@ __all__ = [
     "Congestion",
     "Progress",
     "Report",
+    "Rows",
     "RunError",
     "Steps",
     "StudyError",
@@ -155,6 +156,21 @@ class Steps:
         segment; acknowledgements, and mean round-trip time in seconds (NaN: none), of the
         interval. Raises `RunError` if the run fails or is over.
         """
+
+@final
+class Rows:
+    """The rows of a table of an analysis, until they are asked for in a form."""
+
+    def __len__(self) -> int: ...
+    def columns(self, names: Sequence[str] | None = None) -> dict[str, list[Any]]:
+        """The columns called `names`, or all, each a list with None where a cell is absent.
+
+        Raises `KeyError` if there is no such column.
+        """
+    def csv(self) -> str:
+        """All of them as CSV, below the names of the columns. What is absent is empty."""
+    def parquet(self) -> bytes:
+        """All of them as a Parquet file."""
 
 @final
 class Progress:
@@ -535,10 +551,10 @@ def analyze(
     interval: tuple[int, int] | None = None,
     series: str | PathLike[str] | None = None,
     max_decompressed: int | None = None,
-) -> tuple[str, bytes, bytes]:
+) -> tuple[str, Rows, Rows]:
     """What each TCP connection and conversation over UDP in the packet capture at `path` did.
 
-    The document as JSON, and its tables `connections` and `conversations` as Parquet files. At most
+    The document as JSON, and the rows of its tables `connections` and `conversations`. At most
     `max_connections` of each are kept (50,000 if None). `interval` is one in nanoseconds since the
     first segment, whose shares are told. The tables of all segments and datagrams are written into
     the folder `series`, which is there. `max_decompressed` is what a compressed capture may become,

@@ -84,6 +84,25 @@ def carry_out(
     return results
 
 
+def is_over(
+    plan: Plan,
+    store: Store,
+    *,
+    missing: list[Run],
+    jobs: int | None = None,
+    cluster: Scheduler | None = None,
+) -> bool:
+    """Whether `carry_out` would only measure what is there; it raises what that does of wrong
+    input, and the index is made as there."""
+    _check_workers(jobs, cluster)
+    check(plan)
+    asked = _Asked.of(plan, store, ())
+    over = not asked.missing(missing) and store.knows(asked.growth.plan)
+    if over:
+        _refresh_index(store)
+    return over
+
+
 def grown(plan: Plan, store: Store) -> Plan:
     """`plan` with as many runs as its rule for repeats comes to by what is in `store`.
 

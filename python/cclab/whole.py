@@ -13,7 +13,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import shutil
 import stat
 from pathlib import Path
@@ -422,7 +421,7 @@ def _put_back(place: Path, path: Path) -> None:
 
 def _unused(path: Path) -> Path:
     """A name beside `path` that nobody can guess."""
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    return path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
 
 
 class _TakenError(Exception):

@@ -5,32 +5,115 @@ use std::path::{Path, PathBuf};
 
 use cclab_analyze::segments::{Datagram, Sack, Segment};
 use cclab_analyze::{Analysis, Options, Series, Watch, analyze_file};
-use cclab_trace::TableWriter;
 use cclab_trace::captured::{CaptureFile, Expansion};
 use cclab_trace::table::Row;
+use cclab_trace::{Columns, TableWriter, Value};
 use cclab_units::Time;
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error;
 
+/// The rows of a table of an analysis, until they are asked for in a form.
+#[pyclass(frozen, module = "cclab._core")]
+pub struct Rows(Box<dyn Tabular>);
+
+/// Rows of a table, whatever they are of.
+trait Tabular: Send + Sync {
+    fn count(&self) -> usize;
+    fn columns(&self) -> Columns;
+    fn parquet(&self) -> PyResult<Vec<u8>>;
+}
+
+impl<R: Row + Send + Sync> Tabular for Vec<R> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn columns(&self) -> Columns {
+        Columns::of(self)
+    }
+
+    fn parquet(&self) -> PyResult<Vec<u8>> {
+        parquet(self)
+    }
+}
+
+#[pymethods]
+impl Rows {
+    fn __len__(&self) -> usize {
+        self.0.count()
+    }
+
+    /// The columns called `names`, or all, each a list with None where a cell is absent.
+    #[pyo3(signature = (names=None))]
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let columns = py.detach(|| self.0.columns());
+        let found = PyDict::new(py);
+        let asked = |column: &str| {
+            names
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|n| n == column))
+        };
+        for (column, cells) in columns.each() {
+            if asked(column.name) {
+                let cells: PyResult<Vec<_>> = cells.map(|cell| of_cell(py, cell)).collect();
+                found.set_item(column.name, PyList::new(py, cells?)?)?;
+            }
+        }
+        for name in names.iter().flatten() {
+            if !found.contains(name)? {
+                return Err(PyKeyError::new_err(name.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// All of them as CSV.
+    fn csv(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.columns().csv())
+    }
+
+    /// All of them as a Parquet file.
+    fn parquet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let file = py.detach(|| self.0.parquet())?;
+        Ok(PyBytes::new(py, &file))
+    }
+}
+
+fn of_cell<'py>(py: Python<'py>, cell: Option<Value<'_>>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match cell {
+        None => py.None().into_bound(py),
+        Some(Value::Unsigned(number)) => number.into_pyobject(py)?.into_any(),
+        Some(Value::Signed(number)) => number.into_pyobject(py)?.into_any(),
+        Some(Value::Number(number)) => number.into_pyobject(py)?.into_any(),
+        Some(Value::Truth(truth)) => truth.into_pyobject(py)?.to_owned().into_any(),
+        Some(Value::Text(text)) => text.into_pyobject(py)?.into_any(),
+    })
+}
+
 /// What each TCP connection and each conversation over UDP in the capture at `path` did: the document
-/// as JSON, and its tables `connections` and `conversations` as Parquet files.
+/// as JSON, and the rows of its tables `connections` and `conversations`.
 ///
 /// `interval` is one in nanoseconds since the first packet, whose shares are told; into the
 /// folder `series` go the tables of all segments and datagrams. `max_decompressed` is what a
 /// compressed capture may become, in bytes.
 #[pyfunction]
 #[pyo3(signature = (path, max_connections=None, interval=None, series=None, max_decompressed=None))]
-pub fn analyze<'py>(
-    py: Python<'py>,
+pub fn analyze(
+    py: Python<'_>,
     path: PathBuf,
     max_connections: Option<NonZeroUsize>,
     interval: Option<(u64, u64)>,
     series: Option<PathBuf>,
     max_decompressed: Option<u64>,
-) -> PyResult<(String, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-    let (document, connections, conversations) = py.detach(|| {
+) -> PyResult<(String, Rows, Rows)> {
+    py.detach(|| {
         let expansion = max_decompressed.map_or(Expansion::Plausible, Expansion::AtMost);
         let mut options = Options::default();
         if let Some(most) = max_connections {
@@ -40,15 +123,10 @@ pub fn analyze<'py>(
             interval.map(|(from, to)| (Time::from_nanos(from), Time::from_nanos(to)));
         let analysis = analyzed(&path, expansion, options, series.as_deref())?;
         let document = serde_json::to_string(&analysis).map_err(error::run)?;
-        let connections = parquet(&analysis.connections)?;
-        let conversations = parquet(&analysis.conversations)?;
-        PyResult::Ok((document, connections, conversations))
-    })?;
-    Ok((
-        document,
-        PyBytes::new(py, &connections),
-        PyBytes::new(py, &conversations),
-    ))
+        let connections = Rows(Box::new(analysis.connections));
+        let conversations = Rows(Box::new(analysis.conversations));
+        Ok((document, connections, conversations))
+    })
 }
 
 /// Bytes of memory that an analysis takes whose `max_connections` are all there.

@@ -38,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "CaptureError",
         module.py().get_type::<error::CaptureError>(),
     )?;
+    module.add_class::<analyze::Rows>()?;
     module.add_class::<execute::Progress>()?;
     module.add_class::<steps::Steps>()?;
     module.add_class::<variant::Window>()?;

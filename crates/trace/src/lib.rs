@@ -13,6 +13,7 @@
 mod arrivals;
 mod capture;
 pub mod captured;
+mod columns;
 mod error;
 pub mod histogram;
 mod parquet_file;
@@ -30,6 +31,7 @@ pub mod tables;
 
 pub use arrivals::{Arrivals, Departures};
 pub use capture::file_name as capture_file_name;
+pub use columns::{Columns, Value};
 pub use error::TraceError;
 pub use histogram::Histogram;
 pub use parquet_file::TableWriter;

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from cclab import _core, machine, whole
 from cclab.errors import InputError, RunError
 from cclab.late import late
+from cclab.store import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
     from cclab.captures.series.tables import Tables
     from cclab.captures.series.talks import Talks
     from cclab.drawing.style import Drawing
-    from cclab.store import trace as stored
 else:
-    stored = late("cclab.store.trace")
     all_series = late("cclab.captures.series")
     figures = late("cclab.captures.series.figures")
     flows = late("cclab.captures.series.flows")
@@ -65,14 +64,14 @@ class Capture:
     def __init__(
         self,
         head: dict[str, Any],
-        connections: bytes,
-        conversations: bytes,
+        connections: _core.Rows,
+        conversations: _core.Rows,
         again: Callable[[Path], object],
         series: Path | None = None,
     ) -> None:
         """The capture that `head` describes, without its `connections` and `conversations`.
 
-        Those are Parquet files. The tables of its segments and datagrams are in the folder
+        The tables of its segments and datagrams are in the folder
         `series`; if that is None, `again` writes them into a folder that it is given.
         """
         self._head = head
@@ -83,8 +82,13 @@ class Capture:
 
     def __repr__(self) -> str:
         """How many packets, connections and conversations there are."""
-        tcp, udp = len(self.connections) // 2, len(self.conversations) // 2
+        tcp, udp = (len(rows) // 2 for rows in self.rows)
         return f"<Capture: {self.packets} packets; {tcp} TCP connections, {udp} over UDP>"
+
+    @property
+    def rows(self) -> tuple[_core.Rows, _core.Rows]:
+        """The rows of `connections` and `conversations`, for whoever needs no frame of them."""
+        return self._connections, self._conversations
 
     @property
     def packets(self) -> int:
@@ -131,7 +135,7 @@ class Capture:
 
         docs/analyze-tables.md says what each column is.
         """
-        return pl.read_parquet(self._connections)
+        return pl.read_parquet(self._connections.parquet())
 
     @cached_property
     def conversations(self) -> pl.DataFrame:
@@ -139,13 +143,13 @@ class Capture:
 
         docs/analyze-tables.md says what each column is.
         """
-        return pl.read_parquet(self._conversations)
+        return pl.read_parquet(self._conversations.parquet())
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """All of it, as `cclab analyze --json` prints it."""
-        document = {**self._head, "connections": self.connections.to_dicts()}
-        document["conversations"] = self.conversations.to_dicts()
+        document = {**self._head, "connections": _dicts(self._connections)}
+        document["conversations"] = _dicts(self._conversations)
         document["problems"] = document.pop("problems")
         return document
 
@@ -261,7 +265,7 @@ def analyze(
     written.
     """
     if os.fspath(path) != "-":
-        stored.check_origin(Path(path))
+        origin.check_origin(Path(path))
     return read(
         path,
         max_connections=max_connections,
@@ -314,6 +318,12 @@ def read(
     return Capture(
         head, connections, conversations, again, None if series is None else Path(series)
     )
+
+
+def _dicts(rows: _core.Rows) -> list[dict[str, Any]]:
+    """Each row by the names of its columns."""
+    columns = rows.columns()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @contextlib.contextmanager

@@ -107,8 +107,7 @@ def analyze(
     if json:
         print_json(capture.document)
     elif csv:
-        frame = capture.conversations if udp else capture.connections
-        print_csv(frame)
+        print_csv(capture.rows[udp].csv())
     else:
         print_capture(capture)
     print_problems(capture)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from cclab import _core
 from cclab.late import late
-from cclab.plan import ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cclab import evaluation, kernel, reproduction
     from cclab.execute import backends as every_backend
+    from cclab.plan import ready
     from cclab.report import figures as every_figure
 else:
     evaluation = late("cclab.evaluation")
@@ -22,6 +22,7 @@ else:
     kernel = late("cclab.kernel")
     every_backend = late("cclab.execute.backends")
     every_figure = late("cclab.report.figures")
+    ready = late("cclab.plan.ready")
 
 
 def of(source: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

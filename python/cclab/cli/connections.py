@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rich.padding import Padding
 
 from cclab import units
+from cclab.captures import words
 from cclab.cli.console import count, line_of, note, print_table, show, stderr, styled, tell
-from cclab.late import late
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from cclab import _core
     from cclab.captures import Capture
-    from cclab.captures.series import flows, talks
-else:
-    flows = late("cclab.captures.series.flows")
-    talks = late("cclab.captures.series.talks")
-    pl = late("polars")
 
 _MOST_ROWS = 40
 _MOST_REASONS = 10
@@ -61,25 +55,60 @@ _TALK_HEADINGS = {
     "CE": True,
     "handshake RTT ({rtt})": True,
 }
+_COLUMNS = (
+    "connection",
+    "source",
+    "source_port",
+    "destination",
+    "destination_port",
+    "end",
+    "elapsed_s",
+    "total_bytes",
+    "unique_bytes",
+    "throughput_bps",
+    "retransmitted_packets",
+    "out_of_order_packets",
+    *_RTTS,
+    "outstanding_max_bytes",
+    "limited_by",
+    "limited_because",
+)
 _GAPS = ("gap_p50_s", "gap_p99_s", "gap_stdev_s")
+_TALK_COLUMNS = (
+    "conversation",
+    "speaks",
+    "quic_version",
+    "source",
+    "source_port",
+    "destination",
+    "destination_port",
+    "elapsed_s",
+    "packets",
+    "total_bytes",
+    "throughput_bps",
+    "size_mean_bytes",
+    *_GAPS,
+    "ce_packets",
+    "quic_handshake_rtt_s",
+)
 _NO_HANDSHAKE = 1
 """Columns at the end that are left out where no handshake was timed."""
 
 
 def print_capture(capture: Capture) -> None:
     """Prints the directions with data; of many, the largest."""
-    frame = capture.connections.with_row_index("row")
-    peers = frame.select(pl.col("row") ^ 1, peer_window_bytes="window_mean_bytes")
-    carrying = frame.filter(pl.col("total_bytes") > 0).join(peers, on="row", how="left")
-    shown = carrying.sort("unique_bytes", descending=True).head(_MOST_ROWS).sort("row")
+    connections, _ = capture.rows
+    rows, hidden = _largest(connections, _COLUMNS, "total_bytes", "unique_bytes")
+    windows = connections.columns(["window_mean_bytes"])["window_mean_bytes"]
+    for row in rows:
+        # The two directions of a connection are neighbours.
+        row["peer_window_bytes"] = windows[row["row"] ^ 1]
     tell(_holdings(capture))
-    rows = shown.to_dicts()
     if rows:
         rtt, rtts = _scaled(rows, _RTTS)
         cells = [[_cells(row, own)] for row, own in zip(rows, rtts, strict=True)]
         headings = [heading.format(rtt=rtt) for heading in _HEADINGS]
         print_table("", Table(headings, list(_HEADINGS.values()), cells, 0, 0))
-    hidden = len(carrying) - len(rows)
     if hidden:
         note(f"{count(hidden, 'direction')} with less data not shown; --csv and --json have all")
     _print_reasons(rows)
@@ -89,8 +118,9 @@ def print_capture(capture: Capture) -> None:
 
 def _holdings(capture: Capture) -> str:
     """What the packets of a capture are."""
-    tcp = count(len(capture.connections) // 2, "TCP connection")
-    talks = len(capture.conversations) // 2
+    connections, conversations = capture.rows
+    tcp = count(len(connections) // 2, "TCP connection")
+    talks = len(conversations) // 2
     parts = [f"{tcp} in {capture.tcp_packets} of {count(capture.packets, 'packet')}"]
     if talks:
         parts.append(f"{count(talks, 'conversation')} over UDP in {capture.udp_packets}")
@@ -100,11 +130,10 @@ def _holdings(capture: Capture) -> str:
 
 def _print_talks(capture: Capture) -> None:
     """Prints the conversations over UDP; of many directions, the largest."""
-    frame = capture.conversations.with_row_index("row").filter(pl.col("packets") > 0)
-    shown = frame.sort("total_bytes", descending=True).head(_MOST_ROWS).sort("row")
-    if shown.is_empty():
+    _, conversations = capture.rows
+    rows, hidden = _largest(conversations, _TALK_COLUMNS, "packets", "total_bytes")
+    if not rows:
         return
-    rows = shown.to_dicts()
     gap, gaps = _scaled(rows, _GAPS)
     rtt, rtts = _scaled(rows, ("quic_handshake_rtt_s",))
     columns = len(_TALK_HEADINGS) - (_NO_HANDSHAKE if not any(own for [own] in rtts) else 0)
@@ -114,10 +143,21 @@ def _print_talks(capture: Capture) -> None:
     headings = [heading.format(gap=gap, rtt=rtt) for heading in _TALK_HEADINGS][:columns]
     table = Table(headings, list(_TALK_HEADINGS.values())[:columns], cells, 0, 0)
     print_table("", table)
-    hidden = len(frame) - len(shown)
     if hidden:
         more = count(hidden, "direction")
         note(f"{more} over UDP with less data not shown; --csv --udp and --json have all")
+
+
+def _largest(
+    rows: _core.Rows, names: tuple[str, ...], carrying: str, size: str
+) -> tuple[list[dict[str, Any]], int]:
+    """The largest by `size` of the `rows` with something `carrying`, in their order, with their
+    columns `names` and their number `row`; and how many others there are."""
+    columns = rows.columns(names)
+    there = [row for row, value in enumerate(columns[carrying]) if value > 0]
+    shown = sorted(there, key=lambda row: -columns[size][row])[:_MOST_ROWS]
+    told = [{"row": row} | {n: columns[n][row] for n in names} for row in sorted(shown)]
+    return told, len(there) - len(told)
 
 
 def _scaled(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[str, list[list[str]]]:
@@ -130,7 +170,7 @@ def _scaled(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[str, 
 def _talk_cells(row: dict[str, Any], gaps: list[str], rtts: list[str]) -> list[str]:
     return [
         str(row["conversation"]),
-        talks.spoken(row),
+        words.spoken(row),
         _endpoint(row["source"], row["source_port"]),
         _endpoint(row["destination"], row["destination_port"]),
         f"{row['elapsed_s']:.3f}",
@@ -188,7 +228,7 @@ def _print_together(together: dict[str, Any]) -> None:
     left_out = together["left_out"]
     others = f", {count(left_out, 'smaller one')} left out" if left_out else ""
     tell(f"{count(together['flows'], 'flow')} beside each other{others}:")
-    for name, words in (
+    for name, when in (
         ("whole", "from the first data to the last"),
         ("overlap", "while all last"),
         ("congested", "while the link is full and data are lost"),
@@ -197,11 +237,11 @@ def _print_together(together: dict[str, Any]) -> None:
         interval = together[name]
         if interval is not None:
             tell(
-                f"  {interval['from_s']:.3f} to {interval['to_s']:.3f} s, {words}: "
+                f"  {interval['from_s']:.3f} to {interval['to_s']:.3f} s, {when}: "
                 f"{interval['throughput_bps'] / 1e6:.3f} Mbit/s, "
                 f"Jain {_number(interval['jain'], 1, 4) or 'of nothing'}"
             )
-            if told := flows.shares(interval):
+            if told := words.shares(interval):
                 tell(f"    {told}")
 
 

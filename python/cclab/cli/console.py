@@ -20,20 +20,15 @@ from rich.table import Table
 from rich.text import Text
 
 from cclab import shown
-from cclab.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    import polars as pl
     from rich.console import ConsoleOptions, RenderableType
 
-    from cclab.measure.results import Results
     from cclab.measure.summary import Raised
-    from cclab.report import tables
+    from cclab.report.told import Doubt, Told
     from cclab.tabular import Table as Cells
-else:
-    tables = late("cclab.report.tables")
 
 _UNBOUNDED = 10_000
 """More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""
@@ -139,9 +134,9 @@ def print_json(document: Any) -> None:
     sys.stdout.flush()
 
 
-def print_csv(frame: pl.DataFrame) -> None:
-    """Prints rows as CSV."""
-    sys.stdout.write(shown.document(frame.write_csv()))
+def print_csv(text: str) -> None:
+    """Prints rows that are CSV."""
+    sys.stdout.write(shown.document(text))
     sys.stdout.flush()
 
 
@@ -153,18 +148,17 @@ def print_table(title: str, cells: Cells) -> None:
         show(console, _drawn(part))
 
 
-def print_tables(results: Results, *, every: bool = False) -> None:
+def print_tables(told: Told, *, every: bool = False) -> None:
     """Prints the tables of results: groups first, then flows, then what stands beside them."""
-    first = tables.groups(results, tables.MOST_POINTS)
-    if first is not None:
-        print_table(results.plan.title, first)
-    title = results.plan.title if first is None else "Flows"
-    print_table(title, tables.table(results, tables.MOST_POINTS, every=every))
-    for name, cells in tables.beside(results, tables.MOST_POINTS):
+    if told.groups is not None:
+        print_table(told.title, told.groups)
+    title = told.title if told.groups is None else "Flows"
+    print_table(title, told.every if every and told.every is not None else told.flows)
+    for name, cells in told.beside:
         print_table(name, cells)
-    if flooded := tables.floods(results):
-        note(flooded)
-    if tables.folds(results) and not every:
+    if told.floods:
+        note(told.floods)
+    if told.every is not None and not every:
         note("flows of a group are one row; --all shows each")
 
 
@@ -205,7 +199,7 @@ def _drawn(cells: Cells) -> Grid:
 
 
 def print_warnings(
-    warnings: list[Raised], heading: str = "Check before you trust these numbers:"
+    warnings: Sequence[Raised | Doubt], heading: str = "Check before you trust these numbers:"
 ) -> None:
     """Prints each doubt with its remedy."""
     if not warnings:

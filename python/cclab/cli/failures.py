@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import bisect
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cclab import shell
 from cclab.cli.console import complain, count, note
-from cclab.measure import expect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cclab.measure.results import Results
     from cclab.plan import Plan, Run
+    from cclab.report.told import Told
     from cclab.sweep import RunsFailedError
 
 _MOST_SHOWN = 20
@@ -43,21 +41,17 @@ class Commands:
         return " ".join(map(shell.word, [*self._words, "--only", run.id[:length]]))
 
 
-def tell_unmet(measured: Results) -> None:
+def tell_unmet(told: Told) -> None:
     """Prints the expectations that are not met: the worst points, and how many more."""
-    for unmet in expect.unmet(measured.failures):
+    for unmet in told.unmet:
         for failure in unmet.worst:
             complain(f"expectation not met: {failure}")
         if unmet.others:
-            more = count(len(unmet.others), "more point")
-            complain(
-                f"expectation not met: {unmet.expectation.label}: and {more} (--json has them)"
-            )
-    undecided = [o for o in measured.outcomes if o.met and o.finding == "open"]
-    for _, points in groupby(undecided, lambda outcome: outcome.expectation):
-        first, *like_it = points
-        elsewhere = f", and so at {count(len(like_it), 'more point')}" if like_it else ""
-        note(f"expectation met, but these runs do not decide it: {first}{elsewhere}")
+            more = count(unmet.others, "more point")
+            complain(f"expectation not met: {unmet.label}: and {more} (--json has them)")
+    for met in told.undecided:
+        elsewhere = f", and so at {count(met.others, 'more point')}" if met.others else ""
+        note(f"expectation met, but these runs do not decide it: {met.first}{elsewhere}")
 
 
 def tell(

@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, versions
-from cclab.cli import shells
+from cclab.cli import shells, values
 from cclab.cli.console import complain, prepare, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
@@ -98,6 +98,7 @@ def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
     """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
     words = shells.asked() or _words(arguments)
     called = next((word for word in words if not word.startswith("-")), "")
+    values.read_plainly()
     return verbs(called)(arguments, standalone_mode=standalone_mode)
 
 

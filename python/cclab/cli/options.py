@@ -12,11 +12,16 @@ from typer.exceptions import TyperException
 from cclab import _core, shown
 from cclab.cli import choices
 from cclab.cli.console import note
-from cclab.execute.address import Scheduler
+from cclab.late import late
 from cclab.machine import MOST_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cclab.execute import address
+    from cclab.execute.address import Scheduler
+else:
+    address = late("cclab.execute.address")
 
 
 _I63 = 2**63 - 1
@@ -70,7 +75,7 @@ def scheduler(cluster: str | None) -> Scheduler | None:
     if cluster is None:
         return None
     let_pipes_break()
-    of_cluster = Scheduler.of(cluster)
+    of_cluster = address.Scheduler.of(cluster)
     if of_cluster.danger is not None:
         note(of_cluster.danger)
     return of_cluster

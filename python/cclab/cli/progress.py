@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rich.progress import BarColumn, Progress, TextColumn
-
 from cclab.cli.console import count, stderr
+from cclab.late import late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+    from rich import progress as live
+    from rich.progress import Progress
+
     from cclab import kernel
     from cclab.execute import State
+else:
+    live = late("rich.progress")
 
 _PLAIN_EVERY_S = 5.0
 
@@ -35,11 +39,11 @@ class Display:
     def __enter__(self) -> Self:
         """Takes over the terminal's last line, if there is a terminal."""
         if self._console.is_terminal:
-            self._live = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=32),
-                TextColumn("{task.fields[percent]}", markup=False),
-                TextColumn("{task.fields[beside]}", markup=False),
+            self._live = live.Progress(
+                live.TextColumn("{task.description}", markup=False),
+                live.BarColumn(bar_width=32),
+                live.TextColumn("{task.fields[percent]}", markup=False),
+                live.TextColumn("{task.fields[beside]}", markup=False),
                 console=self._console,
                 transient=True,
             )

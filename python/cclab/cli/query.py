@@ -176,7 +176,7 @@ def _write(answer: Answer, file: Path | None) -> None:
     """The rows as Parquet into `file`, or as CSV to standard output."""
     rows = frames.frame(answer)
     if file is None:
-        print_csv(rows)
+        print_csv(rows.write_csv())
         return
     content = io.BytesIO()
     rows.write_parquet(content)

@@ -13,7 +13,7 @@ from cclab.cli.console import note, print_json, print_tables, print_warnings
 from cclab.cli.held import measured_in
 from cclab.errors import InputError
 from cclab.late import late
-from cclab.report import tables
+from cclab.report.told import Told
 
 if TYPE_CHECKING:
     from cclab.report import figures, flent
@@ -103,17 +103,17 @@ def report(
     if as_flent:
         for path in flent.write(measured, folder / "report" / "flent"):
             note(f"flent: {path}")
+    told = Told.of(measured)
     page = reports.write(measured, folder / "report", formats, series or [], set_ or [])
     if json:
         print_json(measured.document())
     else:
-        print_tables(measured, every=every)
-        beyond = tables.beyond(measured)
-        if beyond:
-            note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")
-    print_warnings(measured.warnings)
+        print_tables(told, every=every)
+        if told.beyond:
+            note(f"{told.beyond} in {page.parent / 'table.md'} and summary.csv")
+    print_warnings(told.doubts)
     note(f"report: {page}")
-    failures.tell_unmet(measured)
+    failures.tell_unmet(told)
 
 
 def _listed(text: str | None) -> list[str]:

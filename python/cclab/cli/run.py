@@ -14,7 +14,7 @@ from cclab.cli.console import complain, count, note, print_json, print_tables, p
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.errors import RemovedError, StoreError
-from cclab.report import tables
+from cclab.report.told import Told
 from cclab.sweep import RunsFailedError
 
 if TYPE_CHECKING:
@@ -53,6 +53,17 @@ def run(
         note(f"{len(survey.sound)} of {planned} {verb} in {store.path} already")
     if survey.damaged:
         note(f"{count(len(survey.damaged), 'damaged run')} in {store.path}: run again")
+    if not (survey.missing or json):
+        page = store.path / "report"
+        told = report.kept(plan, page)
+        if told is not None and sweep.is_over(
+            plan, store, missing=[], jobs=jobs, cluster=scheduler
+        ):
+            _tell(told, page / report.PAGE, table=True, every=every)
+            failures.tell_unmet(told)
+            if told.unmet:
+                raise typer.Exit(EXPECTATION_FAILED)
+            return
     failed: RunsFailedError | None = None
     try:
         with SweepProgress() as progress:
@@ -75,22 +86,23 @@ def run(
     if json:
         of_failed = failures.document(failed, measured.plan, words) if failed is not None else []
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
+    told = Told.of(measured)
     if measured.runs:
-        _tell(measured, store, table=not json, every=every)
+        _tell(told, _reported(measured, store), table=not json, every=every)
     # Failed runs first: what they leave unmeasured is unmet for that.
     if failed is not None:
         failures.tell(failed, measured.plan, words, tried_all=not only)
-    failures.tell_unmet(measured)
+    failures.tell_unmet(told)
     if failed is not None:
         raise typer.Exit(RUN_FAILED)
-    if measured.failures:
+    if told.unmet:
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _tell(measured: Results, store: Store, *, table: bool, every: bool) -> None:
-    """The table, the doubts, and where the report is."""
+def _reported(measured: Results, store: Store) -> Path:
+    """The page of the report, which is written unless there is one of the same results."""
     try:
-        page = report.refresh(measured, store.path / "report")
+        return report.refresh(measured, store.path / "report")
     except StoreError as error:
         if error.errno == errno.EROFS:
             # The runs could be written there: the disk became so since.
@@ -99,13 +111,15 @@ def _tell(measured: Results, store: Store, *, table: bool, every: bool) -> None:
         if store.runs.is_dir():
             raise
         raise RemovedError(store.path, 0) from error
+
+
+def _tell(told: Told, page: Path, *, table: bool, every: bool) -> None:
+    """The table, the doubts, and where the report is."""
     if table:
-        print_tables(measured, every=every)
-        window = tables.window(measured)
-        if window:
-            note(window)
-        beyond = tables.beyond(measured)
-        if beyond:
-            note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")
-    print_warnings(measured.warnings)
+        print_tables(told, every=every)
+        if told.window:
+            note(told.window)
+        if told.beyond:
+            note(f"{told.beyond} in {page.parent / 'table.md'} and summary.csv")
+    print_warnings(told.doubts)
     note(f"report: {page}")

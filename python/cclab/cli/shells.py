@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from typer import completion
+from cclab.late import late
+
+if TYPE_CHECKING:
+    from typer import completion
+else:
+    completion = late("typer.completion")
 
 _PROGRAM = "cclab"
 

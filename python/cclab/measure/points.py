@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cclab.measure import numbers
+
 if TYPE_CHECKING:
     import polars as pl
 
+    from cclab.measure.numbers import Numbers
     from cclab.plan import Run
     from cclab.store import Store
     from cclab.store.trace import Trace
@@ -23,6 +26,11 @@ class Measured:
     metrics: dict[str, Any] = field(repr=False)
     """`flows`, `bottleneck`, `jain`, `warnings`, and `fidelity` of runs in real time, as
     docs/metrics.md defines them."""
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """Every number of the metrics, by its name."""
+        return numbers.of(self.metrics)
 
     @property
     def trace(self) -> Trace:

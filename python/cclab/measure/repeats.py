@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab.late import late
-from cclab.plan import measures as of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
 
     Values = list[float | None]
     from cclab.measure import stats
+    from cclab.plan import measures as of_runs
 else:
+    of_runs = late("cclab.plan.measures")
     stats = late("cclab.measure.stats")
 
 

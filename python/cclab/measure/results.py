@@ -45,6 +45,11 @@ class Results:
         """Every measured run, in the plan's order."""
         return [run for point in self.points for run in point.runs]
 
+    @property
+    def run_ids(self) -> list[str]:
+        """The id of each of them."""
+        return [run.run.id for run in self.runs]
+
     @cached_property
     def summaries(self) -> list[PointSummary]:
         """The estimates over runs at each sweep point."""

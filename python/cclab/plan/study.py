@@ -7,12 +7,21 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cclab import _core, kernel, shown
 from cclab.errors import InputError
-from cclab.explain import Explained, explain
-from cclab.plan import Plan, measures, ready
+from cclab.late import late
+from cclab.plan import Plan, ready
 from cclab.shown import line, text_of
+
+if TYPE_CHECKING:
+    from cclab import explain as explanations
+    from cclab.explain import Explained
+    from cclab.plan import measures
+else:
+    explanations = late("cclab.explain")
+    measures = late("cclab.plan.measures")
 
 _LONGEST = 200
 """Bytes of a name: file systems take 255, of which a results folder may add some."""
@@ -113,7 +122,8 @@ class Study:
             seed,
         )
         plan = Plan.from_core(frame, points, self.name)
-        measures.check(plan.expectations)
+        if plan.expectations:
+            measures.check(plan.expectations)
         return plan
 
     def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> Explained:
@@ -124,8 +134,8 @@ class Study:
         is beyond the simulator.
         """
         points = self.plan(set=set, backend="sim").points
-        explanations = (explain(point.scenario) for point in points)
-        return Explained(explanations, [point.label for point in points])
+        explained = (explanations.explain(point.scenario) for point in points)
+        return explanations.Explained(explained, [point.label for point in points])
 
 
 def _is_named_pipe(file: Path) -> bool:

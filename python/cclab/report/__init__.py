@@ -9,7 +9,8 @@ from cclab import shown, whole
 from cclab.errors import InputError
 from cclab.late import late
 from cclab.plan import short_key
-from cclab.report import stamp, tables
+from cclab.report import stamp
+from cclab.store import disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,19 +19,24 @@ if TYPE_CHECKING:
     from cclab import pages
     from cclab.measure.points import Measured
     from cclab.measure.results import Results
-    from cclab.report import explore, figures, page
+    from cclab.plan import Plan
+    from cclab.report import explore, figures, page, tables, told
     from cclab.report.figures import Asked
+    from cclab.report.told import Told
 else:
     pages = late("cclab.pages")
     explore = late("cclab.report.explore")
     figures = late("cclab.report.figures")
     page = late("cclab.report.page")
+    tables = late("cclab.report.tables")
+    told = late("cclab.report.told")
 
 __all__ = [
     "EXPLORE",
     "PAGE",
     "check",
     "fragment_of",
+    "kept",
     "refresh",
     "runs_called",
     "write",
@@ -42,6 +48,17 @@ __all__ = [
 PAGE = "index.html"
 EXPLORE = "sweep.html"
 LEADING = "show.html"
+
+
+def kept(plan: Plan, out: Path) -> Told | None:
+    """What is to be told of the results of all runs of `plan`, if `out` has a report of them that
+    is as it was written: neither they nor what draws figures is needed then."""
+    if not stamp.is_of(plan, [run.id for run in plan.runs], out):
+        return None
+    try:
+        return told.Told.read(disk.read(out / told.FILE))
+    except (OSError, ValueError):
+        return None  # One of before it was kept.
 
 
 def refresh(results: Results, out: Path, series: Sequence[str] = ()) -> Path:
@@ -96,16 +113,17 @@ def write(
 
     `table.md`, `flows.csv`, `summary.csv`, `groups.csv` of groups, `traffic.csv` of cross traffic,
     `probes.csv` of probes, each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`,
-    which holds all of it and loads nothing, and `sweep.html`, on which every run is a point, with
-    its time series if there is room. Runs whose ids begin with one of `series` come first. `set`
-    says how figures look, as `figure.KEY=VALUE` texts or in a dict (docs/figures.md). Equal results
-    give equal bytes. Raises `InputError` for another format, run or key and `StoreError` if the
-    folder cannot be written.
+    which holds all of it and loads nothing, `sweep.html`, on which every run is a point, with
+    its time series if there is room, and `told.json`, which `kept` reads. Runs whose ids begin with
+    one of `series` come first. `set` says how figures look, as `figure.KEY=VALUE` texts or in a
+    dict (docs/figures.md). Equal results give equal bytes. Raises `InputError` for another format,
+    run or key and `StoreError` if the folder cannot be written.
     """
     check(formats=formats)
     looks = figures.set_by(set, report=True)
     drawn = page.draw(results, looks)
     explored = explore.html(results, series)
+    said = told.Told.of(results)
     traffic, groups, probes = results.traffic, results.groups, results.probes
     files = {
         "table.md": tables.markdown(results).encode(),
@@ -120,8 +138,9 @@ def write(
             for kind, figure, svg in drawn.figures
             for ending in formats
         },
+        told.FILE: said.text(),
         EXPLORE: explored.encode(),
-        PAGE: page.html(results, drawn).encode(),
+        PAGE: page.html(results, drawn, said).encode(),
     }
     every = (f"{kind.name}.{ending}" for kind in figures.FIGURES for ending in figures.FORMATS)
     # Without its stamp, a report of which only some files are new is written again.

@@ -18,9 +18,9 @@ import numpy as np
 
 from cclab import _core, whole
 from cclab.errors import InputError
+from cclab.measure.numbers import stem
 from cclab.plan import ready
 from cclab.plan.study import Study
-from cclab.report.quantities import stem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cclab import metrics, pages, versions
 from cclab.measure import expect
 from cclab.report import figures, tables
+from cclab.report import told as what
 from cclab.report.figures.panels import MOST_PANELS
 from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cclab.drawing.style import Drawing
     from cclab.measure.results import Results
     from cclab.report.figures import Kind
+    from cclab.report.told import Told
 
 _PACKAGE = "cclab.report"
 
@@ -77,14 +79,13 @@ def draw(results: Results, looks: Settings = NOTHING) -> Drawn:
     return Drawn(drawn, too_much)
 
 
-def html(results: Results, drawn: Drawn) -> str:
-    """The whole page."""
+def html(results: Results, drawn: Drawn, told: Told | None = None) -> str:
+    """The whole page: the figures that are `drawn`, and what is `told` of the results, if that is
+    known already."""
     plan = results.plan
     runs = results.runs
-    table = tables.table(results, tables.MOST_POINTS)
-    groups = tables.groups(results, tables.MOST_POINTS)
-    whole = tables.table(results, tables.MOST_POINTS, every=True) if tables.folds(results) else None
-    beside = tables.beside(results, tables.MOST_POINTS)
+    told = what.Told.of(results) if told is None else told
+    table, groups, beside = told.flows, told.groups, told.beside
     return pages.render(
         _PACKAGE,
         "page.html.j2",
@@ -92,11 +93,11 @@ def html(results: Results, drawn: Drawn) -> str:
         points=len(plan.points),
         flows=table,
         groups=groups,
-        whole=whole,
+        whole=told.every,
         beside=beside,
-        floods=tables.floods(results),
-        beyond=tables.beyond(results),
-        window=tables.window(results),
+        floods=told.floods,
+        beyond=told.beyond,
+        window=told.window,
         of_window=OF_WINDOW,
         figures=[
             (kind, pages.figure(kind.name, kind.title, svg)) for kind, _, svg in drawn.figures

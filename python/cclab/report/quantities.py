@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cclab import metrics, shown, units
 from cclab.drawing.palette import lent
 from cclab.errors import InputError
+from cclab.measure.numbers import stem
 from cclab.measure.stats import estimates
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Quantity:
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
         if self.name.startswith(("flow.", "group.", "traffic.", "probe.")):
-            return flat(run.metrics).get(self.name)
+            return run.numbers.get(self.name)
         value: Any = run.metrics
         for word in self.name.split("."):
             value = value.get(word) if isinstance(value, dict) else None
@@ -105,30 +105,6 @@ def estimated(rows: Mapping[Place, Sequence[float | None]]) -> dict[Place, Estim
     even = [[*row, *[None] * (longest - len(row))] for row in rows.values()]
     pairs = zip(rows, estimates(even), strict=True)
     return {place: value for place, value in pairs if value is not None}
-
-
-def flat(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Every number of a run's metrics, those `measured`, by its name.
-
-    Copies of a flow (`count`) are one: their share is the sum of theirs, all else the mean.
-    """
-    numbers: dict[str, float] = {}
-    for key, value in measured.items():
-        if key == "flows":
-            numbers |= _of_flows(value, metrics.shares(measured))
-        elif key == "groups":
-            for group in value:
-                numbers |= _numbers(group, f"group.{group['name']}.")
-        elif key == "traffic":
-            for source in value:
-                plain = {k: v for k, v in source.items() if k != "transfers"}
-                numbers |= _numbers(plain | metrics.transfers(source), f"traffic.{source['name']}.")
-        elif key == "probes":
-            for probe in value:
-                numbers |= _numbers(probe, f"probe.{probe['name']}.")
-        elif key not in ("warnings", "machines", "fidelity"):
-            numbers |= _numbers({key: value}, "")
-    return numbers
 
 
 def variants_of(point: Point) -> dict[str, tuple[str, str]]:
@@ -183,49 +159,6 @@ def named(flow: str, variant: str, copies: int = 1) -> str:
     return f"{flow} ({', '.join(filter(None, [variant, count]))})"
 
 
-def stem(flow: str, flows: Sequence[str]) -> str:
-    """The name that the study gives a flow of which `flow` is a copy; else its own."""
-    name, dot, number = flow.rpartition(".")
-    return name if dot and number.isdigit() and name not in flows else flow
-
-
-def _of_flows(
-    flows: Sequence[Mapping[str, Any]], shares: Sequence[float | None]
-) -> dict[str, float]:
-    names = [flow["name"] for flow in flows]
-    copies: dict[str, list[tuple[Mapping[str, Any], float | None]]] = {}
-    for flow, share in zip(flows, shares, strict=True):
-        copies.setdefault(stem(flow["name"], names), []).append((flow, share))
-    means: dict[str, float] = {}
-    for name, alike in copies.items():
-        numbers = [_numbers(flow, f"flow.{name}.") for flow, _ in alike]
-        means |= numbers[0] if len(numbers) == 1 else _means(numbers)
-        own = [share for _, share in alike if share is not None]
-        if own:
-            means[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
-    return means
-
-
-def _means(numbers: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each number over those that have it."""
-    means = {}
-    for key in dict.fromkeys(key for one in numbers for key in one):
-        seen = [one[key] for one in numbers if key in one]
-        means[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
-    return means
-
-
-def _numbers(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
-    numbers: dict[str, float] = {}
-    for key, value in values.items():
-        kind = type(value)
-        if kind is float or kind is int:
-            numbers[prefix + key] = float(value)
-        elif kind is dict:
-            numbers |= _numbers(value, f"{prefix}{key}.")
-    return numbers
-
-
 def names_in(results: Results) -> list[str]:
     """Every name that the runs of `results` have a number of, in the order of documents.
 
@@ -239,7 +172,7 @@ def names_in(results: Results) -> list[str]:
         alike = (*flows, *((owner["name"], "") for owner in chain.from_iterable(beside)))
         met[alike] += 1
         if met[alike] <= _LOOKED_AT:
-            names |= dict.fromkeys(flat(run.metrics))
+            names |= dict.fromkeys(run.numbers)
     return list(names)
 
 

@@ -10,10 +10,11 @@ from cclab import _core
 from cclab.store import made
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cclab.measure.results import Results
+    from cclab.plan import Plan
 
 FILE = made.FILE
 """What says it, in the folder of the report."""
@@ -21,12 +22,18 @@ FILE = made.FILE
 
 def current(results: Results, out: Path) -> bool:
     """Whether the report in `out` is of `results` and has every file as it was written."""
-    return made.of(out) == _made_of(results) and not made.differing(out)
+    return is_of(results.plan, results.run_ids, out)
+
+
+def is_of(plan: Plan, runs: Sequence[str], out: Path) -> bool:
+    """Whether the report in `out` is that of the `runs` of `plan` with these ids, and has every
+    file as it was written."""
+    return made.of(out) == _made_of(plan, runs) and not made.differing(out)
 
 
 def text(results: Results, files: Mapping[str, bytes]) -> bytes:
     """The content of `FILE` for a report of `results`, of these files."""
-    return made.text(_made_of(results), files)
+    return made.text(_made_of(results.plan, results.run_ids), files)
 
 
 def renewed(out: Path, files: Mapping[str, bytes]) -> bytes:
@@ -35,11 +42,9 @@ def renewed(out: Path, files: Mapping[str, bytes]) -> bytes:
     return made.renewed(out, files)
 
 
-def _made_of(results: Results) -> str:
+def _made_of(plan: Plan, runs: Sequence[str]) -> str:
     """A hash of the plan, the runs, and the versions that measure and draw them."""
-    plan = results.plan
     # A run's id is the hash of its scenario, which need not be hashed once more.
     points = [[point.params, [run.id for run in point.runs]] for point in plan.points]
-    runs = [run.run.id for run in results.runs]
-    whole = [plan.description(), points, runs, _core.VERSION, _core.METRICS_VERSION]
+    whole = [plan.description(), points, list(runs), _core.VERSION, _core.METRICS_VERSION]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()

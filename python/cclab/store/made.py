@@ -85,7 +85,7 @@ def _read(out: Path) -> tuple[str, dict[str, str]] | None:
 
 
 def _text(made_of: str, files: Mapping[str, str]) -> bytes:
-    document = {"schema": "cclab-report/2", "made_of": made_of, "files": files}
+    document = {"schema": "cclab-report/3", "made_of": made_of, "files": files}
     digest = _sha256(json.dumps(document).encode())
     return (json.dumps({**document, "sha256": digest}, indent=1) + "\n").encode()
 

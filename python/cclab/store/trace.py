@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from cclab import _core, shown
-from cclab.errors import DamagedRunsError, InputError, RunError, StoreError
+from cclab.errors import InputError, RunError, StoreError
 from cclab.store import disk
 
 if TYPE_CHECKING:
@@ -304,20 +304,6 @@ class Trace:
     def _names(self, owner: str) -> list[str]:
         rows = self._rows(owner, ["name"])
         return [] if rows is None else rows["name"].to_list()
-
-
-def check_origin(capture: Path) -> None:
-    """Raises `DamageError` if the file `capture` is that of a run in a results folder and not as it
-    was written with the run."""
-    place = capture.absolute()
-    run, captures = place.parent, place.parent.parent
-    file = captures.parent / "runs" / f"{run.name}.zip"
-    if captures.name != "captures" or not os.path.lexists(file):
-        return
-    try:
-        Trace(file, run).check_capture(place.name)
-    except RunError as error:
-        raise DamagedRunsError(captures.parent, [run.name], str(error)) from error
 
 
 Columns = dict[str, np.ndarray]

@@ -15,6 +15,7 @@ import polars as pl
 
 from cclab.captures.series import bins
 from cclab.captures.series.tables import endpoint, reached
+from cclab.captures.words import spoken
 from cclab.errors import InputError
 
 DATAGRAMS = "datagrams.parquet"
@@ -174,13 +175,6 @@ class Talks:
             count = len(self)
             known = f"they are 1 to {count}" if count else "there are none"
             raise InputError(f"no conversation {conversation} in the capture; {known}") from None
-
-
-def spoken(row: dict[str, Any]) -> str:
-    """What a row's conversation speaks, with the version."""
-    if row["speaks"] != "quic":
-        return "UDP"
-    return f"QUIC {row['quic_version']}" if row["quic_version"] else "QUIC"
 
 
 def name_of(conversation: int, sender: int) -> str:

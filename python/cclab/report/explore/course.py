@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from matplotlib.colors import to_hex
 
 from cclab.drawing.marks import dash_lengths
@@ -208,20 +207,17 @@ class _Drawing:
     def _crosses(self, samples: Columns, lines: Mapping[float, int]) -> list[Crosses]:
         """The losses of each of the flows that have these `lines`, by their numbers."""
         drops = self._read["drops"] if sequence.is_traced_whole(self._run) else None
-        lost = sequence.losses(
-            None if drops is None else pl.DataFrame(drops), pl.DataFrame(samples), lines, "time_ns"
-        )
+        lost = sequence.losses(drops, samples, lines, "time_ns")
         return [
             {
                 "line": lines[number],
                 "label": sequence.LOSS,
                 "colour": LOST,
-                "times": small(own["time_ns"].to_numpy() * 1e-9),
-                "values": small(own["offset_bytes"].to_numpy()),
+                "times": small(lost["time_ns"][own] * 1e-9),
+                "values": small(lost["offset_bytes"][own]),
             }
-            for (number,), own in lost.partition_by(
-                "flow", as_dict=True, maintain_order=True
-            ).items()
+            for number in dict.fromkeys(lost["flow"].tolist())
+            for own in [lost["flow"] == number]
         ]
 
     @cached_property

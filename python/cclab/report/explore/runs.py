@@ -13,12 +13,13 @@ from cclab.plan import short_key
 from cclab.report.explore.course import QUANTITIES
 from cclab.report.explore.numbers import packed
 from cclab.report.figures import phases, throughput
-from cclab.report.quantities import Quantity, flat
+from cclab.report.quantities import Quantity
 from cclab.report.swept import axes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.measure.numbers import Numbers
     from cclab.measure.points import Measured, Point
     from cclab.measure.results import Results
     from cclab.plan import Plan
@@ -101,7 +102,7 @@ def table(
 ) -> SweepPage:
     """The keys, the metrics, the runs and their courses, with the phases that these tell, as the
     page's program reads them."""
-    measured = [flat(run.metrics) for _, run in shown]
+    measured = [run.numbers for _, run in shown]
     names = list(dict.fromkeys(name for row in measured for name in row))
     names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
     return {
@@ -117,7 +118,7 @@ def table(
     }
 
 
-def _metric(name: str, measured: list[dict[str, float]]) -> Metric:
+def _metric(name: str, measured: list[Numbers]) -> Metric:
     quantity = Quantity(name)
     numbers = np.array([row.get(name, np.nan) for row in measured], dtype="<f4")
     owner = f"{quantity.owner}: " if quantity.owner else ""

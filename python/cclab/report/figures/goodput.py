@@ -8,10 +8,11 @@ from cclab import units
 from cclab.drawing import legend
 from cclab.drawing.marks import highest, mark, whisker
 from cclab.drawing.palette import Looks, lent
+from cclab.measure.numbers import stem
 from cclab.report.figures import expectation
 from cclab.report.figures.asked import OF_VARIANTS, at_most
 from cclab.report.figures.sweep import layout
-from cclab.report.quantities import named, stem
+from cclab.report.quantities import named
 from cclab.report.swept import beside
 
 if TYPE_CHECKING:

@@ -19,10 +19,11 @@ from cclab.drawing.palette import Looks, apart, lent, look
 from cclab.drawing.sheet import folded, sheet
 from cclab.drawing.style import MUTED
 from cclab.drawing.thin import extremes
+from cclab.measure.numbers import stem
 from cclab.metrics import kind
 from cclab.plan import in_words, text
 from cclab.report.figures import bands
-from cclab.report.quantities import named, stem
+from cclab.report.quantities import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from cclab import units
 from cclab.drawing.legend import entry
@@ -14,7 +13,7 @@ from cclab.drawing.style import LOST
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from matplotlib.axes import Axes
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from cclab.measure.points import Measured
     from cclab.measure.results import Results
     from cclab.report.figures.panels import Panel
+    from cclab.store.trace import Columns
 
 TITLE = "Sequence number over time"
 CAPTION = (
@@ -98,11 +98,11 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
         return False
     names = [flow.name for flow in panel.flows]
     marks = losses(*_told(panel), names)
-    if marks.is_empty():
+    if not len(marks["flow"]):
         return False
     axes.plot(
-        marks["time_s"].to_numpy(),
-        marks["offset_bytes"].to_numpy() / unit,
+        marks["time_s"],
+        marks["offset_bytes"] / unit,
         **_CROSS,
         markersize=3.6,
         markeredgewidth=0.8,
@@ -111,34 +111,48 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
     return True
 
 
-def _told(panel: Panel) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+def _told(panel: Panel) -> tuple[Columns | None, Columns | None]:
     """The drops and the samples of the run of a panel, where they were recorded."""
-    drops, samples = (
-        panel.run.table(table) if panel.run.records(table) else None
-        for table in ("drops", "flow_samples")
-    )
+    drops = _columns(panel.run, "drops", ("flow", "time_s", "offset_bytes"))
+    seen = ("flow", "time_s", "retransmits", "snd_una_bytes")
+    samples = _columns(panel.run, "flow_samples", seen)
     return drops if is_traced_whole(panel.run) else None, samples
 
 
+def _columns(run: Measured, table: str, names: Sequence[str]) -> Columns | None:
+    if not run.records(table):
+        return None
+    frame = run.table(table)
+    return {name: frame[name].to_numpy() for name in names}
+
+
 def losses(
-    drops: pl.DataFrame | None,
-    samples: pl.DataFrame | None,
+    drops: Columns | None,
+    samples: Columns | None,
     flows: Collection[str] | Collection[float],
     time: str = "time_s",
-) -> pl.DataFrame:
+) -> Columns:
     """Flow, `time` and offset of each loss of the `flows`, of `MOST_CROSSES` at most.
 
     Where the `drops` of the whole run are unknown, a loss is a sample that saw new retransmissions.
+    In columns by name, as `drops` and `samples` are: a page has them of thousands of runs, each
+    too small to be worth a frame.
     """
     offset = "offset_bytes"
-    columns = ["flow", time, offset]
+    asked: list[Any] = list(flows)
     if drops is not None:
-        lost = drops.filter(pl.col("flow").is_in(list(flows))).select(columns)
+        rows = np.flatnonzero(np.isin(drops["flow"], asked))
+        lost = {column: drops[column][rows] for column in ("flow", time, offset)}
     elif samples is not None:
-        of_flows = samples.filter(pl.col("flow").is_in(list(flows))).sort("flow", time)
-        repaired = pl.col("retransmits").cast(pl.Int64).diff().over("flow") > 0
-        renamed = of_flows.filter(repaired).rename({"snd_una_bytes": offset})
-        lost = renamed.select(columns)
+        rows = np.flatnonzero(np.isin(samples["flow"], asked))
+        _, of = np.unique(samples["flow"][rows], return_inverse=True)
+        order = np.lexsort((samples[time][rows], of))
+        rows, of = rows[order], of[order]
+        repaired = np.diff(samples["retransmits"][rows].astype(np.int64)) > 0
+        rows = rows[1:][repaired & (of[1:] == of[:-1])]
+        columns = {"flow": "flow", time: time, offset: "snd_una_bytes"}
+        lost = {name: samples[column][rows] for name, column in columns.items()}
     else:
-        return pl.DataFrame({column: [] for column in columns})
-    return lost.gather_every(max(1, -(-len(lost) // MOST_CROSSES)))
+        return {column: np.empty(0) for column in ("flow", time, offset)}
+    apart = max(1, -(-len(rows) // MOST_CROSSES))
+    return {name: values[::apart] for name, values in lost.items()}

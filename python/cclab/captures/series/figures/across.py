@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from cclab import units
 from cclab.captures.series import jain
 from cclab.captures.series.across import across
-from cclab.captures.series.flows import named
+from cclab.captures.words import named
 from cclab.drawing.legend import above
 from cclab.drawing.palette import LOOKS
 from cclab.drawing.sheet import alone

@@ -9,11 +9,10 @@ import polars as pl
 
 from cclab import pages, units
 from cclab.captures.series.across import across
-from cclab.captures.series.flows import shares
 from cclab.captures.series.page import data
 from cclab.captures.series.tables import endpoint, name_of
 from cclab.captures.series.talks import name_of as talk_name
-from cclab.captures.series.talks import spoken
+from cclab.captures.words import shares, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
