@@ -196,6 +196,11 @@ bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (B
 	cargo build --locked --release -p cclab-sim --example dumbbell
 	$(or $(PYTHON),python3) benches/run.py $(BENCH_FLAGS)
 
+.PHONY: bench-scale
+bench-scale: ## 100,000 flows on a fat tree and a random graph: speed, memory, what a cut would cost
+	cargo build --locked --release -p cclab-sim --example dumbbell --example scale
+	$(or $(PYTHON),python3) benches/scale.py $(BENCH_FLAGS)
+
 .PHONY: oracles
 oracles: .venv/.core-release ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
 	@tests/install-packages.sh ns2:ns

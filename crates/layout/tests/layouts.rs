@@ -334,3 +334,71 @@ fn the_links_of_every_topology_are_points_of_capture() {
         assert_eq!(unique.len(), points.len());
     }
 }
+
+/// The study of a fat tree of switches of four ports, in which each host has a flow to each of another
+/// pod: 16 hosts, 48 links and 4 core switches.
+fn fat_tree(routing: &str) -> String {
+    let mut text =
+        format!("duration = \"1s\"\n[network]\ntopology = \"graph\"\nrouting = \"{routing}\"\n");
+    let mut link = |from: String, to: String, extra: &str| {
+        text += &format!(
+            "[[network.link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1Gbit\"\n\
+             delay = \"10us\"\n{extra}"
+        );
+    };
+    let twice = |[a, b]: [usize; 2]| (0..a).flat_map(move |x| (0..b).map(move |y| [x, y]));
+    for [pod, switch] in twice([4, 2]) {
+        for port in 0..2 {
+            let first = pod + switch + port == 0;
+            let edge = format!("p{pod}e{switch}");
+            link(
+                format!("h{pod}{switch}{port}"),
+                edge.clone(),
+                if first { "bottleneck = true\n" } else { "" },
+            );
+            link(edge, format!("p{pod}u{port}"), "");
+            link(
+                format!("p{pod}u{switch}"),
+                format!("core{switch}{port}"),
+                "",
+            );
+        }
+    }
+    let hosts: Vec<String> = twice([4, 4])
+        .map(|[pod, host]| format!("h{pod}{}{}", host / 2, host % 2))
+        .collect();
+    for from in &hosts {
+        for to in hosts.iter().filter(|to| to[..2] != from[..2]) {
+            text += &format!("[[flow]]\nfrom = \"{from}\"\nto = \"{to}\"\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn flows_of_a_fat_tree_use_every_core_switch_if_ways_of_equal_cost_are_shared() {
+    let cores = |routing: &str| -> Vec<usize> {
+        let found = layout_of(&fat_tree(routing));
+        assert_eq!(found.flows.len(), 16 * 12);
+        let mut crossed = std::collections::BTreeMap::new();
+        for journey in &found.flows {
+            assert_eq!(found.base_rtt(journey), Time::from_micros(120));
+            for way in [&journey.data, &journey.acks] {
+                // Up to the core and down again, and nothing else is as short.
+                assert_eq!(way.len(), 6);
+                let name = &found.node(found.link(way[2]).to).name;
+                assert!(name.starts_with("core"), "{name}");
+                *crossed.entry(name.clone()).or_insert(0) += 1;
+            }
+        }
+        crossed.into_values().collect()
+    };
+    assert_eq!(cores("shortest"), [2 * 16 * 12]);
+    let shared = cores("ecmp");
+    // 384 ways over four: 96 each, with a standard deviation of 8.5.
+    assert_eq!(shared.len(), 4);
+    assert!(
+        shared.iter().all(|count| (55..=137).contains(count)),
+        "{shared:?}"
+    );
+}

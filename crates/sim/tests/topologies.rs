@@ -2,7 +2,7 @@
 
 mod common;
 
-use cclab_spec::{Direction, Graph, GraphLink, Limit, Scenario, Topology};
+use cclab_spec::{Direction, Graph, GraphLink, Limit, Routing, Scenario, Topology};
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
@@ -56,6 +56,7 @@ fn a_graph_drawn_as_a_dumbbell_is_one() {
     drawn.network.topology = Topology::Graph;
     drawn.network.graph = Some(Graph {
         reroutes: Vec::new(),
+        routing: Routing::Shortest,
         links: vec![
             edge("1", "a", "r1", access),
             edge("2", "b", "r2", access),

@@ -42,6 +42,7 @@ mod probe;
 mod quantity;
 mod repeat;
 mod resolve;
+mod routes;
 mod scenario;
 mod schema;
 mod study;
@@ -61,7 +62,7 @@ pub use determinants::{
 pub use ecn::Ecn;
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Named, Subject, Subjects};
-pub use graph::{Graph, GraphLink, Reroute, Step};
+pub use graph::{Graph, GraphLink, Reroute, Routing};
 pub use link::*;
 pub use misbehaviour::Misbehaviour;
 pub use names::{Names, Parametric, Stack};
@@ -75,6 +76,7 @@ pub use points::{
 pub use probe::{Probe, ProbeKind};
 pub use repeat::{Measure, Until};
 pub use resolve::MAX_SAMPLES;
+pub use routes::{Routes, Step};
 pub use scenario::*;
 pub use schema::schema_as_written;
 pub use study::{Overrides, Repeats, Study};

@@ -86,7 +86,7 @@ pub(crate) fn resolve(
         access: access_delay.map_or(Time::ZERO, |delay| delay.0),
         bottlenecks,
         topology,
-        graph: graph::map(written, &link_names, topology)?,
+        graph: graph::routes(written, &link_names, topology)?,
     };
     let kernel = study.kernel.as_ref().map(kernel_name).transpose()?;
     let mut around = Around {

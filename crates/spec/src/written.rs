@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::baseline::Baseline;
 use crate::de::At;
 use crate::ecn::Ecn;
+use crate::graph::Routing;
 use crate::names;
 use crate::repeat::Repeat;
 use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
@@ -154,6 +155,10 @@ pub(crate) struct Network {
     /// The name of the link of a graph that is under study. Default: the one with
     /// `bottleneck = true`.
     pub bottleneck_link: Option<At<String>>,
+    /// Which of several shortest ways packets take in a graph: "shortest", all of them the first by
+    /// the names of links, or "ecmp", each flow, source of traffic and probe the one that a hash of
+    /// its name chooses at each node. Default: "shortest".
+    pub routing: Option<At<Routing>>,
     /// Changes of routes during the run, in a graph.
     #[serde(default)]
     pub reroute: OneOrMany<Reroute>,

@@ -1,7 +1,9 @@
 //! The quantities every other crate speaks in: time in integer nanoseconds, rate in
-//! integer bits per second, named streams of random numbers, hints on memory, and how others' text is shown. Text such as `"50Mbit"`
+//! integer bits per second, named streams of random numbers, hashes of
+//! names, hints on memory, and how others' text is shown. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
+mod hash;
 mod in_kernel;
 mod measure;
 pub mod memory;
@@ -11,6 +13,7 @@ mod stream;
 mod text;
 mod time;
 
+pub use hash::{hash, mixed};
 pub use in_kernel::InKernel;
 pub use measure::Measure;
 pub use rate::{Rate, TxClock};

@@ -3,7 +3,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::Time;
+use crate::{Time, hash, mixed};
 
 /// A stream of random numbers that belongs to one element of one run.
 ///
@@ -15,13 +15,11 @@ pub struct Stream(Pcg64Mcg);
 impl Stream {
     /// The stream of the element called `name` in the run with `seed`.
     pub fn new(seed: u64, name: &str) -> Stream {
-        // FNV-1a over the name, then mixed with the seed by SplitMix64 (Steele, Lea and
-        // Flood 2014) so that neighbouring seeds and similar names share no bits.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        let low = split_mix(seed ^ split_mix(hash));
-        let high = split_mix(low ^ hash.rotate_left(32));
+        // The hash of the name is mixed with the seed so that neighbouring seeds and similar
+        // names share no bits.
+        let hash = hash([name]);
+        let low = mixed(seed ^ mixed(hash));
+        let high = mixed(low ^ hash.rotate_left(32));
         let mut state = [0; 16];
         state[..8].copy_from_slice(&low.to_le_bytes());
         state[8..].copy_from_slice(&high.to_le_bytes());
@@ -31,8 +29,8 @@ impl Stream {
     /// A stream of its own for something that this one's element makes.
     pub fn fork(&mut self) -> Stream {
         let mut state = [0; 16];
-        state[..8].copy_from_slice(&split_mix(self.bits()).to_le_bytes());
-        state[8..].copy_from_slice(&split_mix(self.bits()).to_le_bytes());
+        state[..8].copy_from_slice(&mixed(self.bits()).to_le_bytes());
+        state[8..].copy_from_slice(&mixed(self.bits()).to_le_bytes());
         Stream(Pcg64Mcg::from_seed(state))
     }
 
@@ -56,13 +54,6 @@ impl Stream {
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
-}
-
-fn split_mix(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

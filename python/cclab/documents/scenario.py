@@ -169,6 +169,10 @@ class Remark(TypedDict):
     """What each codepoint becomes; those that stay are absent."""
 
 
+Routing: TypeAlias = Literal["shortest", "ecmp"]
+"""Which of several shortest ways packets take: those of the same delay and as many links."""
+
+
 class FixedSizes(TypedDict):
     """All alike."""
 
@@ -818,6 +822,8 @@ class Graph(TypedDict):
     """Every link, in the order of the study file."""
     reroutes: NotRequired[list[Reroute]]
     """Changes of routes during the run, in the order of time."""
+    routing: NotRequired[Routing]
+    """Which of several shortest ways packets take."""
 
 
 class Network(TypedDict):

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Graph, Reroute, Step};
+use cclab_spec::{Graph, Routes, Step};
 use cclab_units::Time;
 
 use crate::builder::{Builder, Sides, Traveller};
@@ -13,21 +13,21 @@ pub(super) fn lay(builder: &mut Builder<'_>, travellers: &[Traveller<'_>]) {
     let graph = builder.scenario.network.graph.as_ref();
     let graph = graph.expect("a graph without links is refused with the study");
     let nodes = nodes(builder, graph);
-    let links = links(builder, graph, &nodes);
-    let mut routes = Routes {
-        graph,
-        links,
-        known: BTreeMap::new(),
+    let ways = Ways {
+        routes: graph.routes(),
+        changes: graph.reroutes.iter().map(|change| change.at).collect(),
+        links: links(builder, graph, &nodes),
     };
     for traveller in travellers {
         let (from, to) = traveller
             .nodes
             .expect("in a graph everything runs between nodes");
+        let [rightward, leftward] = ways.at_the_start(traveller.name, [from, to]);
         let sides = Sides {
             nodes: [nodes[from], nodes[to]],
-            rightward: routes.between(from, to),
-            leftward: routes.between(to, from),
-            detours: routes.detours(from, to),
+            rightward,
+            leftward,
+            detours: ways.after_changes(traveller.name, [from, to]),
             access: None,
         };
         builder.route_with_own_delay(traveller, sides);
@@ -81,38 +81,40 @@ fn links(
     links
 }
 
-/// Routes, each computed once.
-struct Routes<'a> {
-    graph: &'a Graph,
+/// The ways through a graph, over the links of the layout.
+struct Ways<'a> {
+    routes: Routes<'a>,
+    /// When they change.
+    changes: Vec<Time>,
     links: Vec<[LinkId; 2]>,
-    known: BTreeMap<(&'a str, &'a str), Vec<LinkId>>,
 }
 
-impl<'a> Routes<'a> {
-    /// The ways there and back after each change of routes.
-    fn detours(&self, from: &str, to: &str) -> Vec<(Time, [Vec<LinkId>; 2])> {
-        let way = |reroute: &Reroute, from: &str, to: &str| {
-            let steps = self.graph.route_after(reroute, from, to);
+impl Ways<'_> {
+    /// The ways there and back of what is called `traveller`.
+    fn at_the_start(&self, traveller: &str, ends: [&str; 2]) -> [Vec<LinkId>; 2] {
+        self.there_and_back(ends, |from, to| self.routes.way(traveller, from, to))
+    }
+
+    /// The same after each change of routes.
+    fn after_changes(&self, traveller: &str, ends: [&str; 2]) -> Vec<(Time, [Vec<LinkId>; 2])> {
+        let after = |index, from: &str, to: &str| self.routes.way_after(index, traveller, from, to);
+        let changes = self.changes.iter().enumerate();
+        let ways = changes.map(|(index, &at)| {
+            let ways = self.there_and_back(ends, |from, to| after(index, from, to));
+            (at, ways)
+        });
+        ways.collect()
+    }
+
+    fn there_and_back(
+        &self,
+        [from, to]: [&str; 2],
+        way: impl Fn(&str, &str) -> Option<Vec<Step>>,
+    ) -> [Vec<LinkId>; 2] {
+        [way(from, to), way(to, from)].map(|steps| {
             let steps = steps.expect("nodes without a way are refused with the study");
-            self.over(steps)
-        };
-        let reroutes = self.graph.reroutes.iter();
-        let detours = reroutes.map(|r| (r.at, [way(r, from, to), way(r, to, from)]));
-        detours.collect()
-    }
-
-    fn over(&self, steps: Vec<Step>) -> Vec<LinkId> {
-        let link = |step: Step| self.links[step.link][usize::from(step.back)];
-        steps.into_iter().map(link).collect()
-    }
-
-    fn between(&mut self, from: &'a str, to: &'a str) -> Vec<LinkId> {
-        if let Some(way) = self.known.get(&(from, to)) {
-            return way.clone();
-        }
-        let steps = self.graph.route(from, to);
-        let way = self.over(steps.expect("nodes without a way are refused with the study"));
-        self.known.insert((from, to), way.clone());
-        way
+            let link = |step: Step| self.links[step.link][usize::from(step.back)];
+            steps.into_iter().map(link).collect()
+        })
     }
 }

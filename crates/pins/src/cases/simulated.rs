@@ -603,6 +603,62 @@ const OTHERS: &[(&str, &str)] = &[
         "#,
     ),
     (
+        "ways of equal cost",
+        r#"
+        duration = "6s"
+        [network]
+        topology = "graph"
+        routing = "ecmp"
+        reroute = [{ at = "3s", without = ["one", "up-2"] }, { at = "5s" }]
+        [[network.link]]
+        name = "one"
+        from = "a"
+        to = "b"
+        rate = "6Mbit"
+        delay = "5ms"
+        queue = { limit = "40p" }
+        bottleneck = true
+        [[network.link]]
+        name = "other"
+        from = "b"
+        to = "a"
+        rate = "6Mbit"
+        delay = "5ms"
+        queue = { limit = "40p" }
+        [[network.link]]
+        name = "up-1"
+        from = "b"
+        to = "c"
+        rate = "5Mbit"
+        delay = "1ms"
+        queue = { limit = "40p" }
+        [[network.link]]
+        name = "up-2"
+        from = "b"
+        to = "c"
+        delay = "1ms"
+        one_way = true
+        [[flow]]
+        count = 8
+        from = "a"
+        to = "c"
+        [[flow]]
+        from = "c"
+        to = "a"
+        cc = "reno"
+        rtt = "30ms"
+        [[traffic]]
+        kind = "poisson"
+        from = "a"
+        to = "b"
+        load = 0.1
+        transfer = "20kB"
+        [[probe]]
+        from = "a"
+        to = "c"
+        "#,
+    ),
+    (
         "everything at once",
         r#"
         duration = "6s"

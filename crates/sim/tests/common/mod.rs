@@ -10,8 +10,8 @@ pub mod log;
 use std::collections::BTreeMap;
 
 use cclab_spec::{
-    Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
-    Topology, TraceOptions,
+    Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Routing,
+    Scenario, Topology, TraceOptions,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
@@ -144,6 +144,7 @@ fn graph_of(network: &Network) -> Graph {
     detour.delay = Time::from_millis(network.bottleneck.delay.as_millis() / 3);
     Graph {
         reroutes: Vec::new(),
+        routing: Routing::Shortest,
         links: vec![
             edge("left", "a", "r1", false, &network.access),
             edge("middle", "r1", "r2", false, &network.bottleneck),

@@ -13,12 +13,14 @@ fn scenario(text: &str) -> Scenario {
     plan.scenarios.swap_remove(0).scenario
 }
 
-/// `lines` with `key = value`: in the table that they end with, else as a line of its own.
+/// `lines` with `key = value`: in the table that they end with, else as a line of its own, before the
+/// tables that they bring.
 fn with(lines: &str, key: &Key, value: &str) -> String {
     let addition = format!("{} = {value}", key.name);
-    match lines.strip_suffix(" }") {
-        Some(open) => format!("{open}, {addition} }}"),
-        None => format!("{lines}\n{addition}"),
+    match (lines.strip_suffix(" }"), lines.split_once("\n[[")) {
+        (Some(open), _) => format!("{open}, {addition} }}"),
+        (None, Some((own, tables))) => format!("{own}\n{addition}\n[[{tables}"),
+        (None, None) => format!("{lines}\n{addition}"),
     }
 }
 

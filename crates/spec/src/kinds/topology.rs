@@ -36,6 +36,11 @@ pub const TOPOLOGIES: &[Kind] = &[
                 "the name of the link under study, unless one has bottleneck = true",
                 None,
             ),
+            key(
+                "routing",
+                "\"shortest\" or \"ecmp\": whether all take the same of several shortest ways",
+                Some("\"shortest\""),
+            ),
         ],
         example: Example::Network(
             "topology = \"graph\"\n[[network.link]]\nfrom = \"a\"\nto = \"b\"\n\

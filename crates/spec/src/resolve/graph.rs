@@ -1,13 +1,16 @@
 //! The links of a graph, as written and as run.
 
+use std::collections::BTreeSet;
+
 use cclab_units::Time;
 
 use super::link::Links;
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::graph::{Arc, Graph, GraphLink, Map, Reroute};
+use crate::graph::{Graph, GraphLink, Reroute, Routing};
 use crate::link::Place;
 use crate::path::link_name;
+use crate::routes::{Arc, Routes};
 use crate::scenario::Topology;
 use crate::text::BriefOrFull;
 use crate::written;
@@ -24,12 +27,12 @@ pub(super) fn link_names(network: &written::Network) -> Vec<String> {
     network.link.iter().map(name).collect()
 }
 
-/// The nodes and links of `network` if it is a graph; checked, as far as names go.
-pub(super) fn map<'a>(
+/// The ways through `network` if it is a graph; checked, as far as names go.
+pub(super) fn routes<'a>(
     network: &'a written::Network,
     names: &'a [String],
     topology: Topology,
-) -> Result<Option<Map<'a>>, Problem> {
+) -> Result<Option<Routes<'a>>, Problem> {
     if topology != Topology::Graph {
         if let Some(link) = network.link.first() {
             return Err(Problem::new(
@@ -44,6 +47,13 @@ pub(super) fn map<'a>(
                 "write topology = \"graph\" and its links, or leave `reroute` out",
             )
             .or_at(reroute.at.at));
+        }
+        if let Some(routing) = &network.routing {
+            return Err(Problem::new(
+                "there is one way through this network, and none to choose",
+                "write topology = \"graph\" and its links, or leave `routing` out",
+            )
+            .or_at(routing.at));
         }
         if let Some(link) = &network.bottleneck_link {
             return Err(Problem::new(
@@ -76,7 +86,8 @@ pub(super) fn map<'a>(
         .or_at(network.link[MAX_LINKS].at));
     }
     let mut arcs = Vec::new();
-    for (index, (At { at, value: link }, name)) in network.link.iter().zip(names).enumerate() {
+    let mut known = BTreeSet::new();
+    for (At { at, value: link }, name) in network.link.iter().zip(names) {
         for node in [&link.from, &link.to] {
             plain(&node.value).map_err(|problem| problem.or_at(node.at))?;
         }
@@ -89,7 +100,7 @@ pub(super) fn map<'a>(
         }
         let place = link.name.as_ref().map_or(*at, |name| name.at);
         plain(name).map_err(|problem| problem.or_at(place))?;
-        if names[..index].contains(name) {
+        if !known.insert(name) {
             return Err(Problem::new(
                 format!("the link `{name}` is there twice"),
                 "give each a `name` of its own",
@@ -105,7 +116,15 @@ pub(super) fn map<'a>(
         });
     }
     let reroutes = reroutes(network, names)?;
-    Ok(Some(Map { arcs, reroutes }))
+    Ok(Some(Routes::new(arcs, routing(network), &reroutes)))
+}
+
+/// Which of several shortest ways packets take.
+fn routing(network: &written::Network) -> Routing {
+    network
+        .routing
+        .as_ref()
+        .map_or_else(Routing::default, |routing| routing.value)
 }
 
 /// The changes of routes, in the order of time.
@@ -178,6 +197,7 @@ pub(super) fn graph(
     Ok(Graph {
         links,
         bottleneck: bottleneck as u32,
+        routing: routing(network),
         reroutes: reroutes(network, link_names)?,
     })
 }

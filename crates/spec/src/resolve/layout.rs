@@ -4,7 +4,7 @@ use cclab_units::Time;
 
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
-use crate::graph::Map;
+use crate::routes::Routes;
 use crate::scenario::{Direction, Topology};
 use crate::written::PlaceKeys;
 
@@ -20,8 +20,8 @@ pub(super) struct Layout<'a> {
     pub access: Time,
     /// How many bottlenecks there are in a row.
     pub bottlenecks: u32,
-    /// The links of a graph.
-    pub graph: Option<Map<'a>>,
+    /// The ways through a graph.
+    pub graph: Option<Routes<'a>>,
 }
 
 /// What a flow or traffic says about where it runs.
@@ -53,7 +53,7 @@ impl Layout<'_> {
     /// The ends of what is `written`.
     pub fn ends(&self, written: &Written<'_>) -> Result<Ends, Problem> {
         let mut ends = match &self.graph {
-            Some(map) => in_graph(map, written)?,
+            Some(routes) => in_graph(routes, written)?,
             None => self.in_row(written)?,
         };
         if let Some(rtt) = written.keys.rtt {
@@ -124,7 +124,7 @@ fn not_a_parking_lot(at: Position) -> Problem {
 }
 
 /// The ends in a graph, where data go from `from` to `to`, or back if the direction is reverse.
-fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
+fn in_graph(routes: &Routes<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
     if let Some(crosses) = written.keys.crosses {
         return Err(not_a_parking_lot(crosses.at));
     }
@@ -138,10 +138,9 @@ fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
         )
         .or_at(written.at));
     };
-    let nodes = map.nodes();
     for node in [from, to] {
-        if !nodes.contains(node.value.as_str()) {
-            return Err(unknown("node", &node.value, nodes.iter().copied()).or_at(node.at));
+        if !routes.has(&node.value) {
+            return Err(unknown("node", &node.value, routes.nodes()).or_at(node.at));
         }
     }
     if from.value == to.value {
@@ -155,8 +154,8 @@ fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
         Direction::Forward => (from, to),
         Direction::Reverse => (to, from),
     };
-    let way = |a: &At<String>, b: &At<String>| {
-        map.route(&a.value, &b.value, &[]).ok_or_else(|| {
+    let delay = |a: &At<String>, b: &At<String>| {
+        routes.delay(&a.value, &b.value).ok_or_else(|| {
             Problem::new(
                 format!("there is no way from `{}` to `{}`", a.value, b.value),
                 "join them by links, one of which leads each way",
@@ -164,14 +163,14 @@ fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
             .or_at(b.at)
         })
     };
-    let own_rtt = map.delay_of(&way(from, to)?) + map.delay_of(&way(to, from)?);
-    for reroute in &map.reroutes {
+    let own_rtt = delay(from, to)? + delay(to, from)?;
+    for (index, at) in routes.changes().enumerate() {
         for (a, b) in [(from, to), (to, from)] {
-            if map.route(&a.value, &b.value, &reroute.without).is_none() {
+            if !routes.leads_after(index, &a.value, &b.value) {
                 return Err(Problem::new(
                     format!(
-                        "from {} on there is no way from `{}` to `{}`",
-                        reroute.at, a.value, b.value
+                        "from {at} on there is no way from `{}` to `{}`",
+                        a.value, b.value
                     ),
                     "let `without` of the `reroute` leave one; for a time in which all is lost \
                      write `outage`",

@@ -177,7 +177,7 @@ impl Author<'_> {
                     }
                 }
                 false => {
-                    for key in ["link", "bottleneck_link", "reroute"] {
+                    for key in ["link", "bottleneck_link", "routing", "reroute"] {
                         network.remove(key);
                     }
                 }
