@@ -196,7 +196,11 @@ pub const OF_POINTS: [(&str, &str); 3] = [
 /// The names of all doubts.
 pub fn codes() -> Vec<&'static str> {
     let of_points = OF_POINTS.iter().map(|(code, _)| *code);
-    RULES.iter().map(|rule| rule.code).chain(of_points).collect()
+    RULES
+        .iter()
+        .map(|rule| rule.code)
+        .chain(of_points)
+        .collect()
 }
 
 /// All warnings that `evidence` calls for.
