@@ -103,6 +103,17 @@ def test_another_study_version_or_run_draws_again(
     assert not is_drawn()
 
 
+def test_a_run_that_is_done_again_draws_again(study: Path, tmp_path: Path) -> None:
+    """In real time it has other numbers and the same id."""
+    command = ["run", str(study), "--out", str(tmp_path / "out")]
+    report = tmp_path / "out/report"
+    assert invoke(command) == 0
+    before = written(report)
+    next((tmp_path / "out/runs").iterdir()).unlink()
+    assert invoke(command) == 0
+    assert written(report) != before
+
+
 def test_expectations_that_are_not_met_are_told_again_and_exit_so(
     study: Path, cli: Cli, tmp_path: Path
 ) -> None:

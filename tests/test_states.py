@@ -130,6 +130,7 @@ def test_expressions_ask_for_phases_by_sql(bbr3: Results) -> None:
     [
         "SELECT MAX(in_flght_bytes) FROM samples",
         "SELECT MAX(s.in_flght_bytes) FROM samples s CROSS JOIN phases p",
+        "SELECT MAX(in_flght_bytes) FROM samples s CROSS JOIN phases p",
     ],
 )
 def test_a_misspelt_column_of_samples_is_no_matter_of_the_variant(

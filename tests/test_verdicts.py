@@ -29,10 +29,11 @@ CRITERION = Criterion(
 
 
 def _sample(variant: str, values: Sequence[float | None], unended: int = 0) -> Sample:
+    """Of which the runs of the last seeds had not ended."""
     seeds = list(range(len(values)))
-    return Sample(
-        variant, seeds, [*values], [f"{variant}{seed}" for seed in seeds], unended=unended
-    )
+    runs = [f"{variant}{seed}" for seed in seeds]
+    last = tuple(seeds[len(seeds) - unended :])
+    return Sample(variant, seeds, [*values], runs, unended=last)
 
 
 def _line(values: Sequence[float | None], *standards: Sequence[float | None], **more: Any) -> Line:
@@ -57,7 +58,7 @@ def _timed_line(
     **more: Any,
 ) -> Line:
     """Times of which those that reached 180 s had not ended, or so many of the subject's."""
-    criterion = _criterion(better="lower", unit="s", **more)
+    criterion = _criterion(**{"better": "lower", "unit": "s", **more})
     unended = [sum(time >= 180 for time in times) for times in (values, standard)]
     new = _sample("new", values, unended[0] if new_unended is None else new_unended)
     std = _sample("std", standard, unended[1])
@@ -85,9 +86,19 @@ def test_what_had_not_ended_is_never_no_worse() -> None:
     bounded = _timed_line(never, never, margin=None, below=200.0)
     assert bounded.verdict == "undecided"
     assert _timed_line(never, never, margin=None, below=100.0).verdict == "fails"
+    # Of a rate it is the other way: what was not over by then was slower than was seen.
+    slow = {"better": "higher", "unit": "bit/s", "margin": None}
+    assert _timed_line(never, never, above=100.0, **slow).verdict == "undecided"
+    assert _timed_line(never, never, above=200.0, **slow).verdict == "fails"
     # The least that it can be is enough where more is asked, and not against it.
     assert _timed_line(never, never, margin=None, above=100.0).verdict == "meets"
     assert _timed_line(never, never, margin=None, above=200.0).verdict == "undecided"
+
+
+def test_of_some_seeds_only_their_unended_runs_count() -> None:
+    sample = _sample("new", [1.0, 2.0, 180.0], unended=1)
+    assert sample.of([0, 1]).unended == ()
+    assert sample.of([2, 0]).unended == (2,)
 
 
 def test_the_whole_interval_decides() -> None:

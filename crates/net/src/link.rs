@@ -205,7 +205,7 @@ impl Link {
         }
     }
 
-    /// Gives its transmitter a place among those that ask queues; false if its does not ask.
+    /// Gives its transmitter a place among those that ask queues; false if it does not ask.
     pub fn take_place(&mut self, place: u32) -> bool {
         match &mut self.service {
             Service::Asked(asked) => {
@@ -376,8 +376,8 @@ impl Link {
         self.settle(now, Time::NEVER);
     }
 
-    /// Takes `packet` in, which is in `slot` and comes from a transmission that began at `since`. What the queue loses in its stead is in [`Link::thrown_out`]; what
-    /// leaves goes to [`Link::put_on_wire`], of this link or of the next.
+    /// Takes `packet` in, which is in `slot` and comes from a transmission that began at `since`. What
+    /// the queue loses in its stead is in [`Link::thrown_out`]; what leaves goes to [`Link::put_on_wire`], of this link or of the next.
     #[inline(always)]
     pub fn offer(
         &mut self,

@@ -175,7 +175,7 @@ impl Wires {
     /// A slot for a packet, in which is any other's.
     ///
     /// # Panics
-    /// If there are more than 2^24 packets on their way.
+    /// If there are more than 2^24 packets on their way or waiting in queues that are asked.
     #[inline]
     pub fn reserve(&mut self) -> Held {
         let slot = match self.free {

@@ -127,7 +127,8 @@ pub trait Qdisc: Send {
     fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>);
 
     /// Lets `packet` go through at once, perhaps marked, as [`Qdisc::enqueue`] and [`Qdisc::dequeue`]
-    /// in turn would, when nothing waits; false, and nothing has happened, where it takes these two.
+    /// in turn would, when nothing waits; false, and nothing that these two would not do has happened,
+    /// where it takes them.
     fn pass(&mut self, _packet: &mut Descriptor, _cx: &mut Cx<'_>) -> bool {
         false
     }

@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from typer import core
-from typer._coercion import RuntimeParam, build_runtime_param
-from typer._param_types import coerce_cli_path
+
+try:
+    from typer._coercion import RuntimeParam, build_runtime_param
+    from typer._param_types import coerce_cli_path
+except ImportError:  # Another typer: it reads values by itself.
+    IS_KNOWN = False
+    RuntimeParam = object  # type: ignore[assignment,misc]
+else:
+    IS_KNOWN = hasattr(core, "build_runtime_param")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +31,8 @@ if TYPE_CHECKING:
 
 def read_plainly() -> None:
     """Has the values of all options and arguments read by what is here."""
-    vars(core).update(build_runtime_param=_read_by)
+    if IS_KNOWN:
+        vars(core).update(build_runtime_param=_read_by)
 
 
 def _read_by(kind: TypeDescriptor) -> RuntimeParam:

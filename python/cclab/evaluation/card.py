@@ -200,7 +200,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "runs": sample.runs,
         "warnings": [*sample.doubts],
         "let_pass": [*sample.let_pass],
-        "unended": sample.unended,
+        "unended": [*sample.unended],
     }
 
 

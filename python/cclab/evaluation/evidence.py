@@ -86,8 +86,8 @@ class Sample:
     """The warnings of its runs that leave undecided what depends on them."""
     let_pass: tuple[str, ...] = ()
     """The warnings of its runs that the suite says leave nothing undecided here."""
-    unended: int = 0
-    """In how many runs a time asked for had not ended: its value is the least that it can be."""
+    unended: tuple[int, ...] = ()
+    """The seeds of runs in which a time asked for had not ended: it is longer than was seen."""
 
     @property
     def estimate(self) -> Estimate | None:
@@ -98,7 +98,8 @@ class Sample:
         """The runs with those seeds, in their order."""
         places = [self.seeds.index(seed) for seed in seeds]
         values, runs = [self.values[n] for n in places], [self.runs[n] for n in places]
-        return replace(self, seeds=list(seeds), values=values, runs=runs)
+        unended = tuple(seed for seed in self.unended if seed in seeds)
+        return replace(self, seeds=list(seeds), values=values, runs=runs, unended=unended)
 
     @property
     def whole(self) -> bool:

@@ -131,7 +131,7 @@ def at_setting(
 
 def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point) -> Sample:
     values: list[float | None] = []
-    without_end = 0
+    without_end = []
     for nth in range(len(point.runs)):
         unended: list[str] = []
         try:
@@ -142,7 +142,7 @@ def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point)
                 raise UntoldError(f"{variant}: {why}") from error
             raise
         values.append(float(value) if math.isfinite(value) else None)
-        without_end += bool(unended)
+        without_end += [point.runs[nth].run.seed] if unended else []
     warned = dict.fromkeys(
         warning["code"] for run in point.runs for warning in run.metrics["warnings"]
     )
@@ -154,7 +154,7 @@ def _sample(criterion: Criterion, despite: set[str], variant: str, point: Point)
         [run.run.id for run in point.runs],
         doubts=tuple(code for code in warned if code not in allowed),
         let_pass=tuple(code for code in warned if code in allowed),
-        unended=without_end,
+        unended=tuple(without_end),
     )
 
 
@@ -199,14 +199,14 @@ def bound(criterion: Criterion, sample: Sample) -> tuple[Finding | None, Beyond 
     if not sample.whole:
         return "open", None
     values = np.array(sample.values, dtype=np.float64)
-    # What a run did not see the end of is the least that it can be.
     if criterion.below is not None:
         beyond = Beyond.of(values - criterion.below)
-        unsure = "holds"
     else:
         beyond = Beyond.of((criterion.above or 0.0) - values)
-        unsure = "fails"
     finding = beyond.finding()
+    # What a run did not see the end of can only be worse: a time no shorter, a rate no higher.
+    keeps_by_less = (criterion.below is not None) == (criterion.better == "lower")
+    unsure = "holds" if keeps_by_less else "fails"
     if sample.unended and finding == unsure:
         return "open", None
     return finding, beyond

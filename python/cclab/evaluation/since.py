@@ -143,7 +143,7 @@ def _compared(line: Line, earlier: list[dict[str, Any]]) -> list[tuple[Setting, 
         if was is None or setting.subject.doubts or was["warnings"]:
             continue
         before = Sample(
-            was["variant"], was["seeds"], was["values"], was["runs"], unended=was["unended"]
+            was["variant"], was["seeds"], was["values"], was["runs"], unended=tuple(was["unended"])
         )
         seeds = [seed for seed in setting.subject.seeds if seed in before.seeds]
         both = (setting.subject.of(seeds), before.of(seeds))

@@ -50,7 +50,7 @@ def sample(criterion: Criterion, measured: Sample) -> str:
     known = sum(number is not None for number in measured.values)
     text = interval(criterion, measured.estimate)
     if measured.unended:
-        text = f"at least {text}"
+        text = f"at {'least' if criterion.better == 'lower' else 'most'} {text}"
     return (
         text
         if known in (0, len(measured.values))
@@ -124,7 +124,7 @@ def why(line: Line) -> str:
     unended = next((setting for setting in line.deciding if setting.unended), None)
     if unended is not None:
         counts = [
-            f"{each.unended} of {len(each.seeds)} of {each.variant}"
+            f"{len(each.unended)} of {len(each.seeds)} of {each.variant}"
             for each in unended.samples
             if each.unended
         ]

@@ -154,14 +154,14 @@ class Names(Mapping[str, Any]):
         """The completion time in seconds that a share of cross traffic's transfers does not exceed.
 
         Of the sources whose names a pattern means, over transfers that began after the warm-up; a
-        value that occurred, as percentiles of `traffic` are.
+        value that occurred, as percentiles of `traffic` are. Those that did not end come last.
         """
-        took = self._took(pattern).sort("took_s")
+        took = self._took(pattern).sort("unended", "took_s")
         if not took.height:
             return math.nan
         rank = max(math.ceil(share * took.height), 1)
-        # Whichever way those that did not end would go on, the others have the quantile or not.
-        if took["unended"].sum() > took.height - rank:
+        # Those that did not end may have been the slowest.
+        if took["unended"][rank - 1]:
             self.unended.append("fct_quantile_s")
         return float(took["took_s"][rank - 1])
 

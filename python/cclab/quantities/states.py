@@ -92,10 +92,15 @@ def asked(trace: Trace, flow: str, query: str) -> float:
 
 
 def _of_samples(column: str, query: str, tables: dict[str, pl.DataFrame]) -> bool:
-    """Whether a query asks the samples, which are alike for all variants, for a column."""
+    """Whether a query asks the samples, which are alike for all variants, for a column: it says
+    so, or one of theirs is called nearly so."""
+    if "samples" not in tables:
+        return False
     names = {"samples", *re.findall(r"\bsamples(?:\s+AS)?\s+(\w+)", query, re.IGNORECASE)}
-    of_table = any(re.search(rf"\b{name}\.{column}\b", query) for name in names)
-    return "samples" in tables and (of_table or not re.search(r"\b(states|phases)\b", query))
+    others = [name for frame in tables.values() for name in frame.columns]
+    near = difflib.get_close_matches(column, others, 1)
+    is_said = any(re.search(rf"\b{name}\.{column}\b", query) for name in names)
+    return is_said or bool(near and near[0] in tables["samples"].columns)
 
 
 def _meant(error: str, columns: list[str]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from cclab import _core, whole
 from cclab.errors import RemovedError, StoreError
-from cclab.store import disk
+from cclab.store import disk, made
 from cclab.store.folder import ENDING, INDEX, PLAN
 from cclab.store.index.file import runs_in
 
@@ -161,8 +161,10 @@ class Writer:
                 whole.sync(folder)
 
     def _forget(self, runs: Sequence[str]) -> None:
-        """Removes the index if it has a row of one of `runs`: that is of the file which the run had
-        before. It is made again of what is there."""
+        """Removes what may be of the files that one of `runs` had before: the index if it has a row
+        of it, and the stamp of the report, in which runs have their ids alone. Both are made again
+        of what is there."""
+        (self.store.report / made.FILE).unlink(missing_ok=True)
         index = self.store.path / INDEX
         try:
             stamp = index.stat()
