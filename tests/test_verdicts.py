@@ -87,7 +87,7 @@ def test_what_had_not_ended_is_never_no_worse() -> None:
     assert bounded.verdict == "undecided"
     assert _timed_line(never, never, margin=None, below=100.0).verdict == "fails"
     # Of a rate it is the other way: what was not over by then was slower than was seen.
-    slow = {"better": "higher", "unit": "bit/s", "margin": None}
+    slow: dict[str, Any] = {"better": "higher", "unit": "bit/s", "margin": None}
     assert _timed_line(never, never, above=100.0, **slow).verdict == "undecided"
     assert _timed_line(never, never, above=200.0, **slow).verdict == "fails"
     # The least that it can be is enough where more is asked, and not against it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cclab import metrics, pages, versions
 from cclab.measure import expect
 from cclab.report import figures, tables
+from cclab.report import told as what
 from cclab.report.figures.panels import MOST_PANELS
 from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
 
@@ -78,10 +79,12 @@ def draw(results: Results, looks: Settings = NOTHING) -> Drawn:
     return Drawn(drawn, too_much)
 
 
-def html(results: Results, drawn: Drawn, told: Told) -> str:
-    """The whole page: the figures that are `drawn`, and what is `told` of the results."""
+def html(results: Results, drawn: Drawn, told: Told | None = None) -> str:
+    """The whole page: the figures that are `drawn`, and what is `told` of the results, if that is
+    known already."""
     plan = results.plan
     runs = results.runs
+    told = what.Told.of(results) if told is None else told
     table, groups, beside = told.flows, told.groups, told.beside
     return pages.render(
         _PACKAGE,
