@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -182,20 +183,30 @@ def _only(suite: Loaded, only: Sequence[str]) -> Loaded:
     if not only:
         return suite
     says = suite.says
+    lines = [criterion.id for criterion in says.criterion]
     for beginning in only:
-        if not any(criterion.id.startswith(beginning) for criterion in says.criterion):
+        if not _beginning(lines, beginning):
             absent = [each for each in says.absent if each.id.startswith(beginning)]
             if absent:
                 raise InputError(f"{suite.name} does not evaluate {absent[0].id}: {absent[0].why}")
-            known = ", ".join(criterion.id for criterion in says.criterion)
+            near = difflib.get_close_matches(beginning, lines, 1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(lines)}"
             asked = shown.quoted(beginning)
-            raise InputError(f"no line of {suite.name} begins with {asked}; it has {known}")
-    criteria = [c for c in says.criterion if c.id.startswith(tuple(only))]
+            raise InputError(f"no line of {suite.name} begins with {asked}; {hint}")
+    kept_lines = {line for beginning in only for line in _beginning(lines, beginning)}
+    criteria = [criterion for criterion in says.criterion if criterion.id in kept_lines]
     used = {criterion.scenario for criterion in criteria}
     scenarios = [scenario for scenario in says.scenario if scenario.name in used]
     absent = [a for a in says.absent if a.id.startswith(tuple(only))]
     kept = structs.replace(says, criterion=criteria, scenario=scenarios, absent=absent)
     return replace(suite, says=kept)
+
+
+def _beginning(lines: Sequence[str], beginning: str) -> list[str]:
+    """The lines whose ids begin so: those of the clause that it names, and where it names none,
+    those with these characters first, so that 7.1 is not 7.11."""
+    of_clause = [line for line in lines if re.match(rf"{re.escape(beginning)}($|[.-])", line)]
+    return of_clause or [line for line in lines if line.startswith(beginning)]
 
 
 def folder_of(suite: Loaded, variant: str, *, quick: bool) -> Path:

@@ -92,7 +92,9 @@ def load(suite: str | Path) -> Loaded:
     if folder is None:
         if "/" in str(suite) or Path(suite).is_dir():
             raise InputError(f"{shown.quoted(suite)} is no suite: there is no {NAME} in it")
-        raise InputError(f"no suite {shown.quoted(suite)}; there are: {', '.join(names())}")
+        near = difflib.get_close_matches(str(suite), names(), 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
+        raise InputError(f"no suite {shown.quoted(suite)}; {hint}")
     path = folder / NAME
     try:
         text = path.read_text(encoding="utf-8")

@@ -107,7 +107,7 @@ def why(line: Line) -> str:
     at = "" if of == 1 else f" at {first.label}"
     said = f"{line.criterion.measure}: {told(line.criterion, first)}{at}"
     if line.verdict in ("no worse than standard", "meets"):
-        said += f", the worst of {of} settings" if of > 1 else ""
+        said += f", of {of} settings the nearest to what is asked" if of > 1 else ""
         return said + _difference(line.criterion, first)
     if of > 1:
         said += f"; so at {len(line.deciding)} of {of} settings"
@@ -131,5 +131,5 @@ def why(line: Line) -> str:
         return f"{said}; runs that ended before it did: {', '.join(counts)}"
     more = line.more_seeds
     if more is not None:
-        return f"{said}; some {more} more seed{'' if more == 1 else 's'} or more would decide"
+        return f"{said}; about {more} more seed{'' if more == 1 else 's'} would decide"
     return f"{said}; more seeds would not decide"

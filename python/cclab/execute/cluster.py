@@ -148,7 +148,7 @@ class Cluster:
                 f"credentials than this process ({error}); "
                 "`cclab cluster local` starts one on this machine"
             ) from error
-        with client:
+        try:
             told = client.run(_able, backend.name, _samples(runs))
             if not told:
                 raise InputError(f"the Dask scheduler at {address} has no workers yet")
@@ -156,6 +156,11 @@ class Cluster:
                 if lack is not None:
                     raise InputError(f"worker {worker}: {lack}")
             yield cls(client, backend)
+        finally:
+            # A scheduler that is gone cannot be told that this process goes, too: it may be amid
+            # another attempt to reach it, and what is wrong was told.
+            with contextlib.suppress(OSError, ValueError):
+                client.close()
 
     def task(
         self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer
