@@ -143,6 +143,24 @@ def test_no_flow_is_held_back_by_its_buffers_where_no_line_lets_that_pass(name: 
                 assert (flow["sndbuf"] or 4 << 20) >= held / len(bulk), told
 
 
+def test_a_clause_is_no_other_that_begins_so(tmp_path: Path) -> None:
+    criterion = SUITE[SUITE.index("[[criterion]]") :]
+    ids = ("7.1-goodput", "7.1.2-goodput", "7.11-goodput", "7.11-delay")
+    criteria = "".join(criterion.replace('"goodput"\nclause', f'"{n}"\nclause') for n in ids)
+    folder = written(tmp_path / "own", SUITE.replace(criterion, criteria))
+
+    def lines(only: str) -> list[str]:
+        card = evaluation.evaluate("cubic", suite=folder, only=[only], out=tmp_path / "out")
+        return [line.criterion.id for line in card.lines]
+
+    assert lines("7.1") == ["7.1-goodput", "7.1.2-goodput"]
+    assert lines("7.11") == ["7.11-goodput", "7.11-delay"]
+    # Where no clause is called so, the characters decide.
+    assert lines("7.11-del") == ["7.11-delay"]
+    with pytest.raises(InputError, match=r"did you mean 7\.11-delay\?"):
+        lines("7.11-dleay")
+
+
 def test_every_suite_has_its_version_here() -> None:
     assert {path.parent.name for path in evaluation.file.SHIPPED.glob("*/suite.toml")} == {
         *VERSIONS
