@@ -93,8 +93,8 @@ def load(suite: str | Path) -> Loaded:
         if "/" in str(suite) or Path(suite).is_dir():
             raise InputError(f"{shown.quoted(suite)} is no suite: there is no {NAME} in it")
         near = difflib.get_close_matches(str(suite), names(), 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
-        raise InputError(f"no suite {shown.quoted(suite)}; {hint}")
+        meant = f"did you mean {near[0]}? There are" if near else "there are"
+        raise InputError(f"no suite {shown.quoted(suite)}; {meant}: {', '.join(names())}")
     path = folder / NAME
     try:
         text = path.read_text(encoding="utf-8")
