@@ -17,6 +17,7 @@ try:
     from typer._param_types import coerce_cli_path
 except ImportError:  # Another typer: it reads values by itself.
     IS_KNOWN = False
+    # `_Plain` is a class all the same, of which nothing is made then.
     RuntimeParam = object  # type: ignore[assignment,misc]
 else:
     IS_KNOWN = hasattr(core, "build_runtime_param")

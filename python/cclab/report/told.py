@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cclab.late import late
-from cclab.tabular import Table  # noqa: TC001 - what reads the file needs it
+from cclab.tabular import Table  # noqa: TC001 (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
