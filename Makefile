@@ -38,6 +38,7 @@ AGENT := python/cclab/bin/cclab-agent
 JAVASCRIPT := tests/javascript/node_modules/.tools
 PROFILES := $(sort release $(TEST_PROFILE))
 HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+LLVM := $(shell rustc -vV 2>/dev/null | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
 # What `cclab kernel build` needs, and what the tests run in the kernel's guests.
 KERNEL_PACKAGES := linux-source-6.1 linux-source-6.12 bc:bc bison:bison flex:flex gcc:gcc libc6-dev make:make \
 	patch:patch xz-utils:xz perl:perl binutils:ld iproute2 iptables \
@@ -49,6 +50,11 @@ $(BIN)/cclab kernel build
 @echo "== kernel 6.1"
 $(BIN)/cclab kernel build --name 6.1
 endef
+# What merges the counts of the training run by which a wheel is compiled: of rustc's LLVM, and so no
+# newer; where Rust brings it itself, or --untrained asks for none, nothing is installed.
+TRAINER = @case '$(WHEEL_FLAGS)' in (*--untrained*) ;; (*) \
+	[ -x "$$(rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata" ] \
+	|| tests/install-packages.sh llvm-$(LLVM):llvm-profdata-$(LLVM) ;; esac
 # A program of Python's in an environment of its own, whose packages are not those of cclab.
 define PROGRAM
 @[ -x $(1)/bin/$(3) ] || { $(BIN)/python -m venv $(1) && \
@@ -82,6 +88,7 @@ kernel: setup ## Build the kernels of the linux backend, once
 
 .PHONY: wheel
 wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
+	$(TRAINER)
 	$(BIN)/python wheels/build.py $(WHEEL_FLAGS)
 
 .PHONY: sbom
@@ -93,6 +100,7 @@ sbom: .venv/.core-release ## Write what the wheels are made of (CycloneDX) into 
 .PHONY: release
 release: kernel ## All files of a release into dist/: wheels, SBOMs, sources of the kernels, digests (TAG=v0.1.0)
 	$(BIN)/python wheels/release.py check '$(TAG)'
+	$(TRAINER)
 	rm -rf dist
 	$(BIN)/python wheels/build.py
 	$(MAKE) sbom

@@ -17,18 +17,16 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import guided
 import manual
+from guided import RUSTFLAGS, SEPARATOR
+from programs import ROOT, host, said
 
 from cclab import _core, kernel
 from cclab.kernel import cache
 from cclab.kernel.recipe import Recipe
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-ROOT = Path(__file__).parents[1]
 VERSION = _core.VERSION
 """That of both wheels."""
 
@@ -37,9 +35,6 @@ KERNELS = ("6.12", "6.1")
 
 _BIN = Path(sys.executable).parent
 
-_FLAGS = "CARGO_ENCODED_RUSTFLAGS"
-"""Flags apart by a byte that no path has."""
-
 
 def main() -> None:
     """Builds the wheels that are asked for."""
@@ -47,10 +42,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--only", choices=("cclab", "cclab-kernel"))
     parser.add_argument("--profile", default="release", help="what Rust is built as")
+    parser.add_argument(
+        "--untrained", action="store_true", help="compile without a training run: sooner, slower"
+    )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     if given.only != "cclab-kernel":
-        told(core(given.out, given.profile))
+        told(core(given.out, given.profile, trained=not given.untrained))
     if given.only != "cclab":
         told(kernels(given.out))
 
@@ -61,10 +59,11 @@ def told(wheel: Path) -> None:
     print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
 
 
-def core(out: Path, profile: str) -> Path:
+def core(out: Path, profile: str, *, trained: bool) -> Path:
     """The wheel `cclab`, with the program of the guests and the manual page in it.
 
-    Of the profile that tests use, what they have built is packed, and paths stay in it.
+    A release is compiled by a training run if it is to be `trained`. Of the profile that tests
+    use, what they have built is packed, and paths stay in it.
     """
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     environment = {**os.environ, **date(), "CCLAB_BUILT_FROM": _revision()}
@@ -75,9 +74,12 @@ def core(out: Path, profile: str) -> Path:
         remapped = {ROOT: "/cclab", home: "/cargo"}
         flags = [f"--remap-path-prefix={path}={name}" for path, name in remapped.items()]
         target = target / "wheel"
-        environment |= {"CARGO_TARGET_DIR": str(target), _FLAGS: "\x1f".join(flags)}
-        static = "\x1f".join([*flags, "-C", "target-feature=+crt-static"])
-        _agent(target, {**environment, _FLAGS: static})
+        environment |= {"CARGO_TARGET_DIR": str(target), RUSTFLAGS: SEPARATOR.join(flags)}
+        static = SEPARATOR.join([*flags, "-C", "target-feature=+crt-static"])
+        _agent(target, {**environment, RUSTFLAGS: static})
+        if trained:
+            counts = guided.flags(environment, target)
+            environment |= {RUSTFLAGS: SEPARATOR.join([*flags, *counts])}
     else:
         features += ["--features", "as-tested"]
     with tempfile.TemporaryDirectory() as made:
@@ -96,13 +98,6 @@ def _agent(target: Path, environment: dict[str, str]) -> None:
     place.parent.mkdir(exist_ok=True)
     built = target / target_of / "release" / "cclab-agent"
     subprocess.run(["install", "--strip", built, place], check=True)
-
-
-def host() -> str:
-    """The system that Rust compiles for."""
-    told = re.search(r"^host: (.*)$", said(["rustc", "-vV"]), re.MULTILINE)
-    assert told is not None, "rustc names its host"
-    return told[1]
 
 
 def kernels(out: Path) -> Path:
@@ -207,13 +202,6 @@ def _revision() -> str:
         return said(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
     except (OSError, subprocess.CalledProcessError):
         return ""
-
-
-def said(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """What a command prints, run at the root of the repository."""
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import build
 import locked
+from programs import host, said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,18 +54,18 @@ def main() -> None:
 
 def of_crate(crate: str, environment: Mapping[str, str]) -> str:
     """The document of a crate and of all that is compiled into it or to build it."""
-    features, host = PROGRAMS[crate], build.host()
+    features, system = PROGRAMS[crate], host()
     manifest = ROOT / "crates" / crate.removeprefix("cclab-") / "Cargo.toml"
     form = ["--format", "json", "--spec-version", "1.5", "--override-filename", _FILE]
-    where = ["--manifest-path", str(manifest), "--target", host]
+    where = ["--manifest-path", str(manifest), "--target", system]
     try:
-        build.said(["cargo", "cyclonedx", *where, *form, *features], environment)
+        said(["cargo", "cyclonedx", *where, *form, *features], environment)
         text = manifest.with_name(f"{_FILE}.json").read_text()
     finally:  # It writes one for each member of the workspace.
         for file in ROOT.glob(f"crates/*/{_FILE}.json"):
             file.unlink()
-    tree = ["cargo", "tree", "--locked", "--package", crate, *features, "--target", host]
-    lines = build.said([*tree, "--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
+    tree = ["cargo", "tree", "--locked", "--package", crate, *features, "--target", system]
+    lines = said([*tree, "--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
     packages = {(name, version[1:]) for name, version, *_ in map(str.split, lines.splitlines())}
     check(text, packages - {(crate, build.VERSION)}, _locked_crates())
     # Where it was built is of no meaning elsewhere.
@@ -89,7 +90,7 @@ def of_packages(program: str, environment: Mapping[str, str]) -> str:
             "--pyproject",
             str(ROOT / "pyproject.toml"),
         ]
-        text = build.said([*command, "--output-reproducible", "--of", "JSON"], environment)
+        text = said([*command, "--output-reproducible", "--of", "JSON"], environment)
     pinned = {(package.name, package.version) for package in packages}
     check(text, pinned, pinned)
     return text + "\n"

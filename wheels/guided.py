@@ -1,0 +1,91 @@
+"""Compiles the release by how it is used (profile-guided optimization).
+
+The module is built once with counters in it, does a training run, and what they counted tells the
+compiler which ways through it are taken: https://doc.rust-lang.org/rustc/profile-guided-optimization.html
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from programs import ROOT, host, llvm_profdata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RUSTFLAGS = "CARGO_ENCODED_RUSTFLAGS"
+SEPARATOR = "\x1f"
+"""Flags apart by a byte that no path has."""
+
+TRAINING = Path(__file__).parent / "training"
+"""Studies that are run, and whose captures are analyzed."""
+
+
+def flags(environment: Mapping[str, str], target: Path) -> list[str]:
+    """What rustc is told so that it compiles by a training run, which is done in `target`."""
+    merges = llvm_profdata()
+    place = target / "training"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    module = _instrumented(environment, target, place)
+    _train(module, place)
+    counts = place / "counts.profdata"
+    raw = sorted(place.glob("*.profraw"))
+    if not raw:
+        raise SystemExit(f"the training run counted nothing: no file *.profraw in {place}")
+    subprocess.run([merges, "merge", "--output", counts, *raw], check=True)
+    return [f"-Cprofile-use={counts}"]
+
+
+def _instrumented(environment: Mapping[str, str], target: Path, place: Path) -> Path:
+    """Builds the module with counters, which leaves counts in `place`; gives its file."""
+    own = [flag for flag in environment.get(RUSTFLAGS, "").split(SEPARATOR) if flag]
+    counting = target / "counting"
+    # For a target that is named, cargo leaves programs without counters that run as it builds.
+    cargo = ["cargo", "build", "--locked", "--release", "-p", "cclab-py", "--target", host()]
+    subprocess.run(
+        [*cargo, "--features", "extension-module"],
+        cwd=ROOT,
+        env={
+            **environment,
+            RUSTFLAGS: SEPARATOR.join([*own, f"-Cprofile-generate={place}"]),
+            "CARGO_TARGET_DIR": str(counting),
+        },
+        check=True,
+    )
+    return counting / host() / "release" / "lib_core.so"
+
+
+def _train(module: Path, place: Path) -> None:
+    """Does the training run: one run at a time, so that the counts are the same each time."""
+    with tempfile.TemporaryDirectory() as home:
+        package = Path(home) / "cclab"
+        shutil.copytree(
+            ROOT / "python" / "cclab", package, ignore=shutil.ignore_patterns("*.so", "__pycache__")
+        )
+        shutil.copyfile(module, package / "_core.abi3.so")
+
+        def cclab(*words: str | Path) -> None:
+            subprocess.run(
+                [sys.executable, "-m", "cclab", *words],
+                cwd=home,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": home,
+                    "PYTHONHASHSEED": "0",
+                    "LLVM_PROFILE_FILE": str(place / "%p.profraw"),
+                },
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+
+        for study in sorted(TRAINING.glob("*.toml")):
+            cclab("run", study, "--jobs", "1", "--out", study.stem)
+        for capture in sorted(Path(home).rglob("*.pcapng")):
+            cclab("analyze", capture)
