@@ -34,7 +34,10 @@ impl Sender {
         if ack >= prior_una {
             same_window = self.update_window(packet);
         }
-        let blocks = self.blocks(packet, ack);
+        let mut blocks = Blocks::default();
+        if packet.sack_len > 0 {
+            self.take_blocks(packet, ack, &mut blocks);
+        }
         let ece = packet.has(flags::ECE) && self.flight.ecn && counts.is_none();
         let buffered = self.flight.written.min(self.buffered);
         let ack = Ack {
@@ -106,10 +109,9 @@ impl Sender {
         })
     }
 
-    /// The SACK blocks of `packet`, which acknowledges all before `ack`: what lies below, or inside
-    /// the second block, reports a duplicate (RFC 2883 section 4).
-    fn blocks(&self, packet: &Packet, ack: u64) -> Blocks {
-        let mut blocks = Blocks::default();
+    /// Adds to `blocks` those of `packet`, which acknowledges all before `ack`: what lies below, or
+    /// inside the second block, reports a duplicate (RFC 2883 section 4).
+    fn take_blocks(&self, packet: &Packet, ack: u64, blocks: &mut Blocks) {
         let offsets = |&(left, right): &(u32, u32)| (self.offset_of(left), self.offset_of(right));
         for (i, block) in packet.sack_blocks().iter().enumerate() {
             let (left, right) = offsets(block);
@@ -127,6 +129,5 @@ impl Sender {
         }
         // In the order in which they left (`tcp_sacktag_write_queue`).
         blocks.above[..blocks.len].sort_unstable();
-        blocks
     }
 }

@@ -3,7 +3,7 @@
 use cclab_units::{Rate, Time, TxClock};
 
 /// Nanoseconds in a second.
-const NANOSECONDS: u128 = 1_000_000_000;
+const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Spaces departures.
 ///
@@ -66,8 +66,8 @@ impl Pacer {
         self.next = self.next.max(now);
         if let Some(rate) = rate {
             let per_second = (rate.bps() / 8).max(1);
-            let time = (u128::from(bytes) * NANOSECONDS / u128::from(per_second)) as u64;
-            let time = Time::from_nanos(time);
+            // A packet is far below the 18 GB whose nanoseconds would not fit.
+            let time = Time::from_nanos(bytes * NANOSECONDS / per_second);
             self.next = self.next + time - late.min(Time::from_nanos(time.as_nanos() / 2));
         }
     }

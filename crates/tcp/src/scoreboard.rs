@@ -224,13 +224,14 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn acknowledge_each(&mut self, ack: u64, mut gone: impl FnMut(&Segment)) {
         while self.head < self.tail {
-            let segment = *self.get(self.head);
-            if segment.end() > ack {
-                if segment.start < ack {
+            let first = self.get(self.head);
+            if first.end() > ack {
+                if first.start < ack {
                     self.trim(ack);
                 }
                 break;
             }
+            let segment = *first;
             let len = u64::from(segment.len);
             self.outstanding -= len;
             if segment.sacked {

@@ -33,9 +33,12 @@ impl Sender {
         let (Some(queue), Control::Linux(linux)) = (&mut self.queue, &mut self.flight.cc) else {
             return;
         };
-        let cwnd = linux.cwnd() / self.flight.mss;
-        let full = self.flight.board.segments_in_flight() >= cwnd;
-        queue.check_space(full, linux.buffered_segments(), linux.buffered_windows());
+        if !queue.is_waited_for() {
+            return;
+        }
+        let full = self.flight.board.segments_in_flight() >= u64::from(linux.tcp.snd_cwnd);
+        let grows = (!full).then(|| (linux.buffered_segments(), linux.buffered_windows()));
+        queue.check_space(grows);
     }
 
     /// Nothing more leaves: an application that was told of room writes a step. Returns whether it

@@ -235,14 +235,19 @@ impl WriteQueue {
         self.limit = self.limit.max(wanted.min(self.rules.most));
     }
 
-    /// Room may have come (`tcp_check_space`). The buffer grows to `windows` times what `segments`
-    /// take if the congestion window is not `full`, and the application is told if there is enough
-    /// room (`sk_stream_is_writeable`).
-    pub fn check_space(&mut self, full: bool, segments: u64, windows: u64) {
-        if self.application != Application::Starved {
+    /// Whether the application waits for room.
+    pub fn is_waited_for(&self) -> bool {
+        self.application == Application::Starved
+    }
+
+    /// Room may have come (`tcp_check_space`). The buffer grows to so many `windows` of `segments`,
+    /// unless the congestion window is full, and the application is told if there is enough room
+    /// (`sk_stream_is_writeable`).
+    pub fn check_space(&mut self, segments_and_windows: Option<(u64, u64)>) {
+        if !self.is_waited_for() {
             return;
         }
-        if !full {
+        if let Some((segments, windows)) = segments_and_windows {
             self.expand(segments, windows);
         }
         if self.is_writeable() {
@@ -412,11 +417,11 @@ mod tests {
                 leave(&mut queue, 5, 2);
             }
         }
-        queue.check_space(false, 15, 2);
+        queue.check_space(Some((15, 2)));
         assert!(!queue.finds_room());
-        queue.check_space(true, 17, 2);
+        queue.check_space(None);
         assert!(!queue.finds_room()); // a full window does not let it grow
-        queue.check_space(false, 17, 2);
+        queue.check_space(Some((17, 2)));
         assert!(queue.finds_room());
         queue.begin(ENDLESS);
         assert!(queue.is_beginning());

@@ -112,12 +112,15 @@ impl Linux {
 
     /// New data left: the first starts the timer, and a probe is due after the last.
     pub(super) fn set_timer_for_new(&self, line: &mut Line<'_>, is_probe: bool) {
-        if line.board.segments() == 1 || *line.probe_at != Time::NEVER {
-            self.rearm_rto(line);
-        }
+        // A probe takes the timer from a timeout, which is worked out only where none is set.
         if !is_probe {
             let rest = Self::rest_of_first(line);
-            self.schedule_probe(line, rest);
+            if self.schedule_probe(line, rest) {
+                return;
+            }
+        }
+        if line.board.segments() == 1 || *line.probe_at != Time::NEVER {
+            self.rearm_rto(line);
         }
     }
 

@@ -1,0 +1,66 @@
+"""The training run by which a wheel is compiled."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cclab import _core, api
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cclab.plan import Plan
+
+
+@pytest.fixture(scope="module", autouse=True)
+def wheels() -> Iterator[None]:
+    """Has the programs of wheels/ be modules, as they are to each other."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(ROOT / "wheels")
+        yield
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+@pytest.fixture(scope="module")
+def plans() -> list[Plan]:
+    return [api.planned(study) for study in _module("guided").TRAINING.glob("*.toml")]
+
+
+def test_the_training_run_takes_the_ways_that_studies_take(plans: list[Plan]) -> None:
+    scenarios = [run.scenario for plan in plans for run in plan.runs]
+    assert {run.backend for plan in plans for run in plan.runs} == {"sim"}
+    variants = {flow["cc"] for scenario in scenarios for flow in scenario["flows"]}
+    assert variants >= {"cubic", "reno", "bbr", "bbr3"}
+    kinds = {s["network"]["bottleneck"]["queue"]["kind"] for s in scenarios}
+    assert kinds >= {"droptail", "codel", "fq_codel"}
+    assert max(len(scenario["flows"]) for scenario in scenarios) >= 500
+    assert any(scenario["trace"]["capture"] for scenario in scenarios)
+
+
+def test_a_run_that_counts_nothing_is_no_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guided = _module("guided")
+    monkeypatch.setattr(guided, "TRAINING", tmp_path)
+    monkeypatch.setattr(guided, "llvm_profdata", lambda: tmp_path / "llvm-profdata")
+    # The module of the tests has no counters.
+    monkeypatch.setattr(guided, "_instrumented", lambda *_: _core.__file__)
+    with pytest.raises(SystemExit, match="counted nothing"):
+        guided.flags({}, tmp_path)
+
+
+def test_who_lacks_the_program_that_merges_counts_is_told_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    programs = _module("programs")
+    monkeypatch.setattr(programs.shutil, "which", lambda _: None)
+    with pytest.raises(SystemExit, match=r"llvm-\d+, or run .rustup component add llvm-tools"):
+        programs.llvm_profdata()
