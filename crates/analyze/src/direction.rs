@@ -162,18 +162,16 @@ impl Sending {
             flags: Flags(flags),
             ..Segment::default()
         };
-        let believed = flags.ack && other.can_have_sent(segment.ack);
-        if flags.ack && !believed {
-            told.ack = Some(other.relative(segment.ack));
-        }
-        if believed {
-            let (duplicate, rtt) = self.take_ack(segment, moment, other);
-            told.ack = Some(other.relative(segment.ack));
+        let ack = other.sent.position(segment.ack);
+        let believed = (flags.ack && other.can_have_sent(ack)).then_some(ack);
+        if believed.is_some() {
+            let (duplicate, rtt) = self.take_ack(segment, ack, moment, other);
             told.rtt = rtt;
             if duplicate && kind == Kind::Ack {
                 kind = Kind::DuplicateAck;
             }
         }
+        told.ack = flags.ack.then(|| other.since_origin(ack));
         told.kind = kind;
         if flags.rst {
             // Its window means nothing, and nothing follows it.
@@ -224,7 +222,11 @@ impl Sending {
     /// The sequence number `seq`, counted from the SYN's and without wraps.
     #[inline]
     pub fn relative(&self, seq: u32) -> i64 {
-        let position = self.sent.position(seq);
+        self.since_origin(self.sent.position(seq))
+    }
+
+    #[inline]
+    fn since_origin(&self, position: u64) -> i64 {
         let from = self.origin.unwrap_or(position);
         position.wrapping_sub(from).cast_signed()
     }
@@ -373,17 +375,17 @@ impl Sending {
         (seen, kind)
     }
 
-    /// The acknowledgement in `segment`, which is about what `other` sent: whether it is a
-    /// duplicate, and the RTT it measures.
+    /// The acknowledgement in `segment`, which is about what `other` sent, up to the position `ack`:
+    /// whether it is a duplicate, and the RTT it measures.
     #[inline]
     fn take_ack(
         &mut self,
         segment: &TcpSegment,
+        ack: u64,
         moment: Moment,
         other: &mut Sending,
     ) -> (bool, Option<Time>) {
         let now = moment.now;
-        let ack = other.sent.position(segment.ack);
         let flags = segment.flags;
         let bare = segment.payload == 0 && !flags.syn && !flags.fin && !flags.rst;
         // Where the data were not captured, SACK blocks tell that there are some.

@@ -19,6 +19,8 @@ pub(crate) struct Kept<T> {
     free: Vec<usize>,
     /// The place of the latest between two endpoints.
     current: HashMap<Endpoints, usize, RandomState>,
+    /// The one of these that was last asked for: packets between two endpoints come in trains.
+    recent: Option<(Endpoints, usize)>,
     /// Each place once, by a count of packets at which what is there had been idle for no longer
     /// than now: the least is looked at first when one is to be given up.
     idle: BinaryHeap<Reverse<(u64, usize)>>,
@@ -63,6 +65,7 @@ impl<T> Kept<T> {
             places: Vec::new(),
             free: Vec::new(),
             current: HashMap::default(),
+            recent: None,
             idle: BinaryHeap::new(),
             most: most.get(),
             packets: 0,
@@ -81,10 +84,15 @@ impl<T> Kept<T> {
         is_over: impl FnOnce(&T) -> bool,
         begin: impl FnOnce() -> T,
     ) -> usize {
-        if let Some(&place) = self.current.get(&between)
+        let place = match self.recent {
+            Some((recent, place)) if recent == between => Some(place),
+            _ => self.current.get(&between).copied(),
+        };
+        if let Some(place) = place
             && let Some(held) = &self.places[place]
             && !is_over(&held.of)
         {
+            self.recent = Some((between, place));
             return place;
         }
         self.begin(between, begin())
@@ -136,6 +144,7 @@ impl<T> Kept<T> {
             }
         };
         self.current.insert(between, place);
+        self.recent = Some((between, place));
         self.idle.push(Reverse((self.packets + 1, place)));
         place
     }
@@ -154,6 +163,7 @@ impl<T> Kept<T> {
             self.memory -= held.memory;
             if self.current.get(&held.between) == Some(&place) {
                 self.current.remove(&held.between);
+                self.recent = None;
             }
             self.places[place] = None;
             self.free.push(place);

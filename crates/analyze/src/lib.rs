@@ -6,7 +6,7 @@
 //! is in `docs/analyze.md`.
 //!
 //! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
-//! filled; `reading` hands out segments; `together` holds the flows against each other; `table` keeps them, `connection`
+//! filled; `reading` hands out segments, in a `batch` each time; `together` holds the flows against each other; `table` keeps them, `connection`
 //! tells one from the next on the same ports, `direction` counts what one end sends, `conversation` what both do over UDP. That rests
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time), `moments` and
@@ -18,6 +18,7 @@
 use cclab_trace::table::Row;
 
 mod analysis;
+mod batch;
 mod connection;
 mod connections;
 mod conversation;

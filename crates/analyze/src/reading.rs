@@ -8,29 +8,13 @@ use std::time::Duration;
 use cclab_trace::captured::{CaptureFile, Carried, Dissector, Fault, Protocol, Skips};
 use cclab_units::Time;
 
-/// Packets that are handed over at once: few enough to stay in a core's cache.
-const BATCH: usize = 1024;
+use crate::batch::Batch;
 
 /// Batches that wait at most.
 const WAITING: usize = 4;
 
 /// How long nothing comes before `take` is asked whether to go on.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// Packets, and when the capture's first was seen.
-struct Batch {
-    began: Time,
-    packets: Vec<(Time, Carried)>,
-}
-
-impl Batch {
-    fn new() -> Batch {
-        Batch {
-            began: Time::ZERO,
-            packets: Vec::with_capacity(BATCH),
-        }
-    }
-}
 
 /// A packet as it is handed out.
 pub(crate) struct Seen<'a> {
@@ -69,14 +53,11 @@ pub(crate) fn each_packet(file: CaptureFile, mut take: impl FnMut(Option<Seen>) 
     loop {
         match filled.recv_timeout(PATIENCE) {
             Ok(mut batch) => {
-                for (at, carried) in &batch.packets {
-                    take(Some(Seen {
-                        carried,
-                        at: *at,
-                        began: batch.began,
-                    }));
-                }
-                batch.packets.clear();
+                let began = batch.began;
+                batch.each(|at, carried| {
+                    take(Some(Seen { carried, at, began }));
+                });
+                batch.clear();
                 // The reader may be through.
                 let _ = empty.send(batch);
             }
@@ -109,7 +90,8 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
         let (began, latest) = read.span.get_or_insert((frame.time, frame.time));
         *latest = frame.time.max(*latest);
         batch.began = *began;
-        match dissector.carried(&frame) {
+        // Looked at where it lies: to move it is to wait until all of it is written.
+        match &dissector.carried(&frame) {
             Ok(Some(carried)) => {
                 match carried {
                     Carried::Tcp(segment) => {
@@ -120,16 +102,16 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
                     }
                     Carried::Udp(_) => read.udp_packets += 1,
                     Carried::Other(protocol) => {
-                        *read.others.entry(protocol).or_default() += 1;
+                        *read.others.entry(*protocol).or_default() += 1;
                         continue;
                     }
                 }
-                batch.packets.push((frame.time, carried));
+                batch.push(frame.time, carried);
             }
             Ok(None) => {}
-            Err(fault) => read.skips.add(fault.into()),
+            Err(fault) => read.skips.add((*fault).into()),
         }
-        if batch.packets.len() == BATCH {
+        if batch.is_full() {
             let next = emptied.try_recv().unwrap_or_else(|_| Batch::new());
             if full.send(std::mem::replace(&mut batch, next)).is_err() {
                 // Nobody takes packets any more.

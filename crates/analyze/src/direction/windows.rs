@@ -64,32 +64,32 @@ impl Sending {
         }
     }
 
-    /// Whether an acknowledgement of `seq` can be of what it sent, as far as that was seen: a
+    /// Whether an acknowledgement of the position `ack` can be of what it sent, as far as that was seen: a
     /// host that knows of another connection acknowledges anything (RFC 9293 section 3.10.7.3,
     /// RFC 5961 section 4), and a capture may have missed some data, but not that many.
-    pub(super) fn can_have_sent(&self, seq: u32) -> bool {
+    #[inline]
+    pub(super) fn can_have_sent(&self, ack: u64) -> bool {
         let Some(end) = self.sent.end() else {
             return true;
         };
         let allowed = self.edges.map_or(end, |(highest, _)| highest.max(end));
-        self.sent.position(seq) <= allowed + MOST_MISSED
+        ack <= allowed + MOST_MISSED
     }
 
-    /// The window in `segment`, scaled, and what it allows `other` to send, if its
-    /// acknowledgement is `believed`.
+    /// The window in `segment`, scaled, and what it allows `other` to send, if the position that it
+    /// acknowledges is `believed`.
     #[inline]
     pub(super) fn take_window(
         &mut self,
         segment: &TcpSegment,
         now: Time,
-        believed: bool,
+        believed: Option<u64>,
         other: &mut Sending,
     ) -> u64 {
         let window = self.scaled_window(segment);
         self.last_window = Some(window);
         let flags = segment.flags;
-        if believed {
-            let ack = other.sent.position(segment.ack);
+        if let Some(ack) = believed {
             let edge = self.windows_are_known(flags).then(|| ack + window);
             if let Some(edge) = edge {
                 let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
