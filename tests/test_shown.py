@@ -32,6 +32,18 @@ _OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 _OF_RICH = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]|\x1b\[\d?[KA]|\r")
 
 
+def test_of_all_characters_only_orders_and_lone_surrogates_are_escaped() -> None:
+    for character in map(chr, range(0x10000)):
+        # The ends of lines and of paragraphs that few terminals know are told, too.
+        unsafe = "\ud800" <= character <= "\udfff" or character in "\n\u2028\u2029"
+        unsafe = unsafe or _OBEYED.search(character) is not None
+        assert (shown.line(character) != character) == unsafe, hex(ord(character))
+        in_lines = unsafe and character != "\n"
+        assert (shown.lines(character) != character) == in_lines, hex(ord(character))
+        in_document = in_lines and character != "\t"
+        assert (shown.document(character) != character) == in_document, hex(ord(character))
+
+
 def test_controls_are_escaped_and_letters_stay() -> None:
     assert shown.line(_EVIL) == _TOLD
     assert shown.line("a\nb\tc\r") == r"a\nb\tc\r"

@@ -21,12 +21,14 @@ from cclab.report import explore
 from cclab.report.explore import runs as explored
 from cclab.report.explore import series
 from cclab.report.explore.runs import evenly
+from cclab.report.figures import expectation
 from conftest import STUDY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
+    from cclab.plan import Run
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,23 @@ def data_of(html: str) -> dict[str, Any]:
 def numbers(packed: str, kind: str) -> np.ndarray:
     """Numbers as the page holds them."""
     return np.frombuffer(base64.b64decode(packed), dtype=kind)
+
+
+def test_what_is_expected_is_worked_out_once_for_the_runs_of_a_sweep_point(
+    results: Results, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained: list[Run] = []
+    plain = expectation.expected_bps
+
+    def counted(run: Run) -> dict[str, float]:
+        explained.append(run)
+        return plain(run)
+
+    monkeypatch.setattr(expectation, "expected_bps", counted)
+    assert explore.html(results) == page.read_text()
+    assert explained == [point.runs[0].run for point in results.points]
+    of_runs = [[plain(run.run) for run in point.runs] for point in results.points]
+    assert all(expected == of_point[0] for of_point in of_runs for expected in of_point)
 
 
 def test_the_page_holds_every_run_and_metric(results: Results, page: Path) -> None:

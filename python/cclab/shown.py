@@ -38,14 +38,31 @@ _ASCII = {
 }
 """What stands for a character where an encoding lacks it."""
 
-_ORDERS = "".join(f"{first}-{last}" for first, last in _core.ORDERS) + r"\ud800-\udfff"
-"""What `_core.shown` escapes."""
-_UNSAFE = re.compile(f"[{_ORDERS}]")
-_UNSAFE_IN_LINES = re.compile(f"(?!\n)[{_ORDERS}]")
-_UNSAFE_IN_DOCUMENT = re.compile(rf"[\ud800-\udfff]+|(?![\n\t])[{_ORDERS}]")
+
+def _orders(but: str = "") -> str:
+    """What `_core.shown` escapes, without the characters in `but`, as a class of a pattern.
+
+    Documents have megabytes: a class alone is looked for many times as fast as one behind another
+    condition.
+    """
+    spans = [(ord(first), ord(last)) for first, last in (*_core.ORDERS, ("\ud800", "\udfff"))]
+    for left_out in map(ord, but):
+        parts = [
+            part
+            for first, last in spans
+            for part in ((first, min(last, left_out - 1)), (max(first, left_out + 1), last))
+        ]
+        spans = [(first, last) for first, last in parts if first <= last]
+    return f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in spans)}]"
+
+
+_UNSAFE = re.compile(_orders())
+_UNSAFE_IN_LINES = re.compile(_orders(but="\n"))
+_UNSAFE_IN_DOCUMENT = re.compile(_orders(but="\n\t"))
+_APART_IN_DOCUMENT = re.compile(rf"[\ud800-\udfff]+|{_UNSAFE_IN_DOCUMENT.pattern}")
 _BYTE_IN_REPR = re.compile(r"((?<!\\)(?:\\\\)*)\\udc([89a-f][0-9a-f])")
 """How `repr` spells a byte of a name: a backslash of the text itself is there twice."""
-_IN_JSON = re.compile(rf"(?:(?!\n)[{_ORDERS}])+")
+_IN_JSON = re.compile(f"{_UNSAFE_IN_LINES.pattern}+")
 
 
 def line(text: str | PurePath) -> str:
@@ -68,7 +85,9 @@ def lines(text: str) -> str:
 
 def document(text: str) -> str:
     """As `lines`, of the text of a whole document (HTML, SVG, CSV), whose tabs stay, too."""
-    return _UNSAFE_IN_DOCUMENT.sub(lambda match: line(match[0]), text)
+    if not _UNSAFE_IN_DOCUMENT.search(text):
+        return text
+    return _APART_IN_DOCUMENT.sub(lambda match: line(match[0]), text)
 
 
 def text_of(argument: str) -> str:
@@ -94,8 +113,9 @@ def json_text(
         document, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
     )
     # All of these but ends of lines, which are outside, stand inside strings.
-    text = _IN_JSON.sub(_escaped_in_json, text)
-    if not ascii_only:
+    if _UNSAFE_IN_LINES.search(text):
+        text = _IN_JSON.sub(_escaped_in_json, text)
+    if not ascii_only or text.isascii():
         return text
     return re.sub(r"[^\x00-\x7f]", lambda match: json.dumps(match[0])[1:-1], text)
 

@@ -144,7 +144,7 @@ def print_table(title: str, cells: Cells) -> None:
     """Prints the table of results; as several where one is too wide. No cell is cut."""
     console = stdout()
     console.print(styled(shown.line(title), "bold"), soft_wrap=True)
-    for part in cells.folded(lambda part: _width(console, _drawn(part)) <= console.width):
+    for part in cells.folded(lambda part: _fits(console, part)):
         show(console, _drawn(part))
 
 
@@ -174,9 +174,12 @@ def show(console: Console, drawn: RenderableType) -> None:
     console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
-def _width(console: Console, table: Table) -> int:
+def _fits(console: Console, cells: Cells) -> bool:
+    """Whether a table is not wider than `console`; any is not that goes to a file or a pipe."""
+    if console.width >= _UNBOUNDED:
+        return True
     unbounded = console.options.update(max_width=_UNBOUNDED)
-    return Measurement.get(console, unbounded, table).maximum
+    return Measurement.get(console, unbounded, _drawn(cells)).maximum <= console.width
 
 
 def _least_width(console: Console, drawn: RenderableType) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from cclab import shell
@@ -33,4 +34,7 @@ def measured_in(folder: Path) -> Results:
     if seen.absent:
         again = shell.command("cclab", "run", folder)
         note(f"{len(seen.absent)} of {planned} missing; {again} does them")
-    return measure(store, plan)
+    measured = measure(store, plan)
+    # All of it is needed to the end: no search for what is not looks at it again and again.
+    gc.freeze()
+    return measured

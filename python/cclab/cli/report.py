@@ -104,7 +104,7 @@ def report(
         for path in flent.write(measured, folder / "report" / "flent"):
             note(f"flent: {path}")
     told = Told.of(measured)
-    page = reports.write(measured, folder / "report", formats, series or [], set_ or [])
+    page = reports.write(measured, folder / "report", formats, series or [], set_ or [], told)
     if json:
         print_json(measured.document())
     else:

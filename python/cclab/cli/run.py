@@ -88,7 +88,7 @@ def run(
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
     told = Told.of(measured)
     if measured.runs:
-        _tell(told, _reported(measured, store), table=not json, every=every)
+        _tell(told, _reported(measured, store, told), table=not json, every=every)
     # Failed runs first: what they leave unmeasured is unmet for that.
     if failed is not None:
         failures.tell(failed, measured.plan, words, tried_all=not only)
@@ -99,10 +99,10 @@ def run(
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _reported(measured: Results, store: Store) -> Path:
+def _reported(measured: Results, store: Store, told: Told) -> Path:
     """The page of the report, which is written unless there is one of the same results."""
     try:
-        return report.refresh(measured, store.path / "report")
+        return report.refresh(measured, store.path / "report", said=told)
     except StoreError as error:
         if error.errno == errno.EROFS:
             # The runs could be written there: the disk became so since.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.transforms import BboxBase
 
     from cclab.drawing.style import Drawing
 
@@ -49,7 +50,7 @@ def settled(figure: Drawing) -> Drawing:
         assert isinstance(text, Text)
         if (told := shown.lines(text.get_text())) != text.get_text():
             text.set_text(told)
-    _lay_out(figure)
+    lay_out(figure)
     for _ in range(_ROUNDS):
         crowded = [
             axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if overlaps(axis)
@@ -58,13 +59,13 @@ def settled(figure: Drawing) -> Drawing:
             break
         for axis in crowded:
             _thin(axis)
-        _lay_out(figure)
+        lay_out(figure)
     # Without any engine, be it one that does nothing, matplotlib draws a figure once to save it.
     figure.set_layout_engine(None)
     return figure
 
 
-def _lay_out(figure: Drawing) -> None:
+def lay_out(figure: Drawing) -> None:
     """Gives axes their places; where labels are follows from those without drawing them."""
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -119,14 +120,14 @@ def labels(axis: Axis) -> list[Text]:
 
 def overlaps(axis: Axis) -> bool:
     """Whether the label of a tick runs into another's."""
-    return any(not _apart(a, b) for a, b in itertools.combinations(labels(axis), 2))
+    placed = [(label, label.get_window_extent()) for label in labels(axis)]
+    return any(not _apart(*a, b) for a, (_, b) in itertools.combinations(placed, 2))
 
 
-def _apart(left: Text, right: Text) -> bool:
-    """Whether two labels leave a gap between them."""
+def _apart(left: Text, a: BboxBase, b: BboxBase) -> bool:
+    """Whether two labels, one of which is `left`, leave a gap between their boxes."""
     figure = left.get_figure(root=True)
     assert figure is not None, "it stands in a figure"
-    a, b = left.get_window_extent(), right.get_window_extent()
     gap = _GAP_PT / 72 * figure.dpi
     turn = math.radians(float(left.get_rotation()) % 180)
     if 0 < turn < math.pi / 2:

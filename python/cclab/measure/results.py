@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,7 +18,7 @@ from cclab.measure import expect, findings, repeats
 from cclab.measure.expect import Outcomes
 from cclab.measure.points import Measured, Point
 from cclab.measure.summary import PointSummary, Raised, summarise, warnings
-from cclab.metrics import RUN_METRICS, of_flow, transfers
+from cclab.metrics import RUN_METRICS, kind, of_flow, transfers
 from cclab.plan import companions
 from cclab.plan.companions import baselines, phase
 from cclab.store.folder import CHECKED
@@ -30,6 +32,8 @@ Metrics = dict[str, Any]
 
 SCHEMA = "cclab/1"
 """Name and version of the results document; docs/results.schema.json describes it."""
+
+_LOOKED_AT = 200
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,23 @@ class Results:
     def failures(self) -> Outcomes:
         """The study's expectations that the results do not meet, each at a sweep point."""
         return Outcomes(outcome for outcome in self.outcomes if not outcome.met)
+
+    @cached_property
+    def number_names(self) -> list[str]:
+        """Every name that the runs have a number of, in the order of documents.
+
+        Of many runs with the same traffic of the same flows the first `_LOOKED_AT` are looked at.
+        """
+        names: dict[str, None] = {}
+        met: Counter[tuple[tuple[str, str], ...]] = Counter()
+        for run in self.runs:
+            beside = (run.metrics.get(key, []) for key in ("traffic", "probes"))
+            flows = [(flow["name"], kind(flow)) for flow in run.metrics["flows"]]
+            alike = (*flows, *((owner["name"], "") for owner in chain.from_iterable(beside)))
+            met[alike] += 1
+            if met[alike] <= _LOOKED_AT:
+                names |= dict.fromkeys(run.numbers)
+        return list(names)
 
     @property
     def flows(self) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -36,9 +37,12 @@ _FEW = 7
 of them."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over runs and its confidence interval."""
+class Estimate(msgspec.Struct, frozen=True, gc=False):
+    """A mean over runs and its confidence interval.
+
+    A report has hundreds of thousands: they hold numbers alone, and no search for what is no longer
+    needed looks at them.
+    """
 
     mean: float
     """Arithmetic mean over the runs that measured it."""

@@ -61,14 +61,16 @@ def kept(plan: Plan, out: Path) -> Told | None:
         return None  # One of before it was kept.
 
 
-def refresh(results: Results, out: Path, series: Sequence[str] = ()) -> Path:
+def refresh(
+    results: Results, out: Path, series: Sequence[str] = (), said: Told | None = None
+) -> Path:
     """Writes the report as `write` does, unless `out` has a report of the same results.
 
     If that lacks the time series of one of the runs `series`, given by their ids, `sweep.html`
     alone is written anew.
     """
     if not stamp.current(results, out):
-        return write(results, out, series=series)
+        return write(results, out, series=series, said=said)
     # Without any there is nothing to look for, and nothing to load that looks.
     if series and not explore.with_series((out / EXPLORE).read_text("utf-8")).issuperset(series):
         explored = {EXPLORE: explore.html(results, series).encode()}
@@ -108,6 +110,7 @@ def write(
     formats: Sequence[str] = ("svg",),
     series: Sequence[str] = (),
     set: str | Sequence[str] | Mapping[str, object] = (),
+    said: Told | None = None,
 ) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
@@ -116,14 +119,15 @@ def write(
     which holds all of it and loads nothing, `sweep.html`, on which every run is a point, with
     its time series if there is room, and `told.json`, which `kept` reads. Runs whose ids begin with
     one of `series` come first. `set` says how figures look, as `figure.KEY=VALUE` texts or in a
-    dict (docs/figures.md). Equal results give equal bytes. Raises `InputError` for another format,
-    run or key and `StoreError` if the folder cannot be written.
+    dict (docs/figures.md). `said` is what there is to tell of `results`, if that is known already.
+    Equal results give equal bytes. Raises `InputError` for another format, run or key and
+    `StoreError` if the folder cannot be written.
     """
     check(formats=formats)
     looks = figures.set_by(set, report=True)
     drawn = page.draw(results, looks)
     explored = explore.html(results, series)
-    said = told.Told.of(results)
+    said = told.Told.of(results) if said is None else said
     traffic, groups, probes = results.traffic, results.groups, results.probes
     files = {
         "table.md": tables.markdown(results).encode(),

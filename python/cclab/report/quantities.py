@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab import metrics, shown, units
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from cclab.measure.stats import Estimate
 
 Place = TypeVar("Place", bound="Hashable")
-
-_LOOKED_AT = 200
 
 
 @dataclass(frozen=True)
@@ -159,23 +155,6 @@ def named(flow: str, variant: str, copies: int = 1) -> str:
     return f"{flow} ({', '.join(filter(None, [variant, count]))})"
 
 
-def names_in(results: Results) -> list[str]:
-    """Every name that the runs of `results` have a number of, in the order of documents.
-
-    Of many runs with the same traffic of the same flows the first `_LOOKED_AT` are looked at.
-    """
-    names: dict[str, None] = {}
-    met: Counter[tuple[tuple[str, str], ...]] = Counter()
-    for run in results.runs:
-        beside = (run.metrics.get(key, []) for key in ("traffic", "probes"))
-        flows = [(flow["name"], metrics.kind(flow)) for flow in run.metrics["flows"]]
-        alike = (*flows, *((owner["name"], "") for owner in chain.from_iterable(beside)))
-        met[alike] += 1
-        if met[alike] <= _LOOKED_AT:
-            names |= dict.fromkeys(run.numbers)
-    return list(names)
-
-
 def _shown(results: Results, asked: str) -> str:
     """`asked`, or the name of what it is short for."""
     owner, dot, word = asked.rpartition(".")
@@ -194,7 +173,7 @@ def called(results: Results, asked: str) -> list[Quantity]:
     if known:
         return known
     asked = _shown(results, asked)
-    names = names_in(results)
+    names = results.number_names
     words = [*names, *(Quantity(name).metric for name in names)]
     near = difflib.get_close_matches(asked, list(dict.fromkeys(words)), n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
@@ -210,7 +189,7 @@ def measured(results: Results, asked: str) -> list[Quantity]:
     What is short for the number that tables show (`goodput`, `jain`) is that number here too.
     Nothing if no run has it: a program may send nothing by TCP, or nothing after the warm-up.
     """
-    names = names_in(results)
+    names = results.number_names
     asked = _shown(results, asked)
     for family in (asked, f"bottleneck.{asked}"):
         if family in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from cclab.drawing.palette import Dash, Look
     from cclab.measure.points import Measured
+    from cclab.plan import Run
     from cclab.report.explore.document import (
         Course,
         CoursePanel,
@@ -80,25 +82,39 @@ READ = {
 _SSTHRESH = "ssthresh"
 
 
+@dataclass(frozen=True)
+class Alike:
+    """What the courses of all runs of a sweep point share: they differ in their seeds alone."""
+
+    first: Run
+    """One of them."""
+    flows: Sequence[FlowLine]
+    groups: Sequence[Group]
+    """The flows in groups, which stand for them where they are too many."""
+
+    @cached_property
+    def expected_bps(self) -> list[float]:
+        """What is expected of its flows, each once."""
+        return sorted(set(expectation.expected_bps(self.first).values()))
+
+
 def of_run(
     run: Measured,
     read: Mapping[str, Columns | None],
-    flows: Sequence[FlowLine],
-    groups: Sequence[Group],
+    alike: Alike,
     steps: int,
     met: dict[str, int],
 ) -> Course | None:
     """The course of a run whose trace has been `read`, in `steps` steps at most; None if nothing
-    was sampled in it. It has its `flows` or, if there are too many, `groups` of them, as the
-    figures draw them. `met` numbers the phases that occur, in that order; new ones come to it."""
+    was sampled in it. It has the flows or, if there are too many, the groups of those `alike`, as
+    the figures draw them. `met` numbers the phases that occur, in that order; new ones come to
+    it."""
     sampled = [
         table["time_ns"] for name in ("queue_samples", "flow_samples") if (table := read[name])
     ]
     if not sampled:
         return None
-    return _Drawing(run, read, _edges(np.concatenate(sampled) * 1e-9, steps)).course(
-        flows, groups if len(flows) > MOST_FLOWS else [], met
-    )
+    return _Drawing(run, read, alike, _edges(np.concatenate(sampled) * 1e-9, steps)).course(met)
 
 
 def _edges(seconds: np.ndarray, steps: int) -> np.ndarray:
@@ -116,21 +132,24 @@ class _Drawing:
     """A run in steps between `edges`, in seconds: its lines, and the curves that are of them."""
 
     def __init__(
-        self, run: Measured, read: Mapping[str, Columns | None], edges: np.ndarray
+        self,
+        run: Measured,
+        read: Mapping[str, Columns | None],
+        alike: Alike,
+        edges: np.ndarray,
     ) -> None:
         self._run = run
         self._read = read
+        self._alike = alike
         self._edges = edges
         self._steps = len(edges) - 1
         self._lines: list[Line] = []
 
-    def course(
-        self, flows: Sequence[FlowLine], groups: Sequence[Group], met: dict[str, int]
-    ) -> Course:
+    def course(self, met: dict[str, int]) -> Course:
         """All of it."""
         made = [
-            *self._of_flows(flows, groups),
-            *self._of_phases(flows, met),
+            *self._of_flows(),
+            *self._of_phases(met),
             *self._of_queues(),
             *self._of_probes(),
         ]
@@ -148,13 +167,13 @@ class _Drawing:
         self._lines.append(own)
         return len(self._lines) - 1
 
-    def _of_flows(
-        self, flows: Sequence[FlowLine], groups: Sequence[Group]
-    ) -> Iterator[CoursePanel]:
-        """Each flow alone, or groups of them if there are some."""
+    def _of_flows(self) -> Iterator[CoursePanel]:
+        """Each flow alone, or groups of them if they are many."""
         samples, own = self._read["flow_samples"], self._read["flows"]
         if samples is None or own is None:
             return
+        flows = self._alike.flows
+        groups = self._alike.groups if len(flows) > MOST_FLOWS else []
         place_of = {name: place for place, name in enumerate(own["name"])}
         courses = {
             flow.name: self._of_flow(samples, {key: own[key][place_of[flow.name]] for key in own})
@@ -193,7 +212,7 @@ class _Drawing:
 
     def _levels(self, rates: Sequence[np.ndarray]) -> list[Level]:
         """What is expected of flows, and the rate of the links where one of `rates` exceeds it."""
-        expected = sorted(set(expectation.expected_bps(self._run.run).values()))
+        expected = self._alike.expected_bps
         exceeded = throughput.rate_below(rates, list(self._links.values()))
         levels: list[Level] = []
         if expected:
@@ -267,7 +286,7 @@ class _Drawing:
             "sequence": alone(held("snd_una_bytes", offset_scale)[1:]),
         }
 
-    def _of_phases(self, flows: Sequence[FlowLine], met: dict[str, int]) -> Iterator[CoursePanel]:
+    def _of_phases(self, met: dict[str, int]) -> Iterator[CoursePanel]:
         """The phase of each flow at the end of each step, where its variant tells one."""
         own, told = self._read["flows"], self._run.run.scenario["trace"]["events"]
         if own is None or "state" not in told:
@@ -278,7 +297,7 @@ class _Drawing:
         rows = self._run.trace.rows("variant_states", ["time_ns", "flow", PHASE]).drop_nulls(PHASE)
         place_of = {name: place for place, name in enumerate(own["name"])}
         curves: list[Curve] = []
-        for flow in flows[:MOST_FLOWS]:
+        for flow in self._alike.flows[:MOST_FLOWS]:
             place = place_of[flow.name]
             stays = rows.filter(flow=int(own["flow"][place])).sort("time_ns", maintain_order=True)
             if stays.is_empty():

@@ -137,11 +137,13 @@ def _unit(quantity: Quantity) -> Unit:
 def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[Key]:
     """Each swept key: its values in order, and the place in them of each run."""
     keys: list[Key] = []
+    points = {point.index: point for point, _ in shown}
     for key in plan.points[0].params:
         [axis] = axes_of([{key: point.params[key]} for point in plan.points]) or [None]
         if axis is None:
             continue
         variants = axis.of_variants
+        places = {index: axis.place(point.params) for index, point in points.items()}
         keys.append(
             {
                 "key": key,
@@ -151,7 +153,7 @@ def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[Key]:
                 "looks": [_look(value, nth, variants) for nth, value in enumerate(axis.texts)],
                 "variants": variants,
                 "places": packed(
-                    np.array([axis.place(point.params) for point, _ in shown], dtype="<u2")
+                    np.array([places[point.index] for point, _ in shown], dtype="<u2")
                 ),
             }
         )

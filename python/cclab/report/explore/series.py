@@ -99,6 +99,10 @@ def of(
     # A flow looks the same in all runs.
     lines = flow_lines([point.flows for point in points.values()])
     flows = dict(zip(points, lines, strict=True))
+    alike = {
+        index: course.Alike(points[index].runs[0].run, flows[index], groups_of(points[index].flows))
+        for index in {shown[place][0].index for place in sampled}
+    }
     made = {}
     phases: dict[str, int] = {}
     for start in range(0, len(sampled), _AT_A_TIME):
@@ -107,9 +111,7 @@ def of(
         for place, run, read in zip(
             part, runs, columns_of([run.trace for run in runs], course.READ), strict=True
         ):
-            point = shown[place][0]
-            groups = groups_of(point.flows)
-            drawn = course.of_run(run, read, flows[point.index], groups, steps, phases)
+            drawn = course.of_run(run, read, alike[shown[place][0].index], steps, phases)
             if drawn:
                 made[str(place)] = drawn
     return made, list(phases)

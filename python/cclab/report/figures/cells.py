@@ -16,6 +16,7 @@ from matplotlib.path import Path
 
 from cclab.drawing import legend
 from cclab.drawing.style import FAINT, INK
+from cclab.drawing.ticks import lay_out
 from cclab.report.figures.asked import SOME_VALUES, at_most
 
 if TYPE_CHECKING:
@@ -206,13 +207,16 @@ def _marks(cells: Cells, panels: list[Axes], span: float, log: bool, size: float
 
     `size` is that of a corner, in points.
     """
+    if log:
+        means = [value.mean for value in cells.values.values()]
+        span = math.log(max(means) / min(means))
     handles: list[Artist] = []
     wide: dict[int, list[tuple[int, int]]] = {}
     single: dict[int, list[tuple[int, int]]] = {}
     for (panel, row, column), value in cells.values.items():
         if value.low is None or value.high is None:
             single.setdefault(panel, []).append((row, column))
-        elif _uncertain(value.low, value.high, cells, span, log):
+        elif _uncertain(value.low, value.high, span, log):
             wide.setdefault(panel, []).append((row, column))
     if wide:
         for panel, places in wide.items():
@@ -238,10 +242,9 @@ _RING: dict[str, Any] = {
 }
 
 
-def _uncertain(low: float, high: float, cells: Cells, span: float, log: bool) -> bool:
+def _uncertain(low: float, high: float, span: float, log: bool) -> bool:
     if log:
-        means = [value.mean for value in cells.values.values()]
-        return low <= 0 or math.log(high / low) > WIDE * math.log(max(means) / min(means))
+        return low <= 0 or math.log(high / low) > WIDE * span
     return high - low > WIDE * span
 
 
@@ -292,7 +295,7 @@ def _write(
     grid: np.ndarray,
 ) -> None:
     """The numbers, as large as the cells hold all of them; none if they would be too small."""
-    figure.draw_without_rendering()
+    lay_out(figure)
     box = panels[0].get_window_extent()
     wide = box.width / figure.dpi * 72 / grid.shape[2]
     high = box.height / figure.dpi * 72 / grid.shape[1]
@@ -313,4 +316,6 @@ def _write(
             fontsize=size,
             color=INK if light else "white",
             zorder=5,
+            # It is within its cell: nothing need make room for it.
+            in_layout=False,
         )

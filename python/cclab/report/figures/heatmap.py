@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cclab.errors import InputError
 from cclab.report.figures import cells
 from cclab.report.figures.facets import facets
-from cclab.report.quantities import called, estimated, measured, names_in
+from cclab.report.quantities import called, estimated, measured
 from cclab.report.swept import axes_of, axis_called
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _copy(name: str, of: str) -> bool:
 
 def _natural(results: Results) -> list[Quantity]:
     """The default metric: fairness of several flows, goodput of one."""
-    names = names_in(results)
+    names = results.number_names
     several = len({n for n in names if n.startswith("flow.") and n.endswith(".share")}) > 1
     metrics = ("jain", "goodput") if several else ("goodput", "bottleneck.utilization")
     return next(filter(None, (measured(results, metric) for metric in metrics)), [])

@@ -23,7 +23,6 @@ from cclab.report.quantities import (
     called,
     lent_in,
     measured,
-    names_in,
     transfers_only,
     variants_of,
 )
@@ -84,7 +83,7 @@ class Cloud:
 
 def draw(results: Results, asked: Asked) -> Drawing | None:
     """The figure; None without flows, and, unasked, where all are of one variant or without RTT."""
-    if not any(name.startswith("flow.") for name in names_in(results)):
+    if not any(name.startswith("flow.") for name in results.number_names):
         return None
     if not asked and len(_variants(results)) < 2:
         return None
