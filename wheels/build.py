@@ -80,6 +80,8 @@ def core(out: Path, profile: str, *, trained: bool) -> Path:
         if trained:
             counts = guided.flags(environment, target)
             environment |= {RUSTFLAGS: SEPARATOR.join([*flags, *counts])}
+        # As the module that counts: counts are of functions by name, and the target is in names.
+        features += ["--target", host()]
     else:
         features += ["--features", "as-tested"]
     with tempfile.TemporaryDirectory() as made:

@@ -72,7 +72,7 @@ def _train(module: Path, place: Path) -> None:
         shutil.copyfile(module, package / "_core.abi3.so")
 
         def cclab(*words: str | Path) -> None:
-            subprocess.run(
+            done = subprocess.run(
                 [sys.executable, "-m", "cclab", *words],
                 cwd=home,
                 env={
@@ -81,9 +81,11 @@ def _train(module: Path, place: Path) -> None:
                     "PYTHONHASHSEED": "0",
                     "LLVM_PROFILE_FILE": str(place / "%p.profraw"),
                 },
-                stdout=subprocess.DEVNULL,
-                check=True,
+                capture_output=True,
+                text=True,
             )
+            if done.returncode:
+                raise SystemExit(f"the training run ended with {done.returncode}: {done.stderr}")
 
         for study in sorted(TRAINING.glob("*.toml")):
             cclab("run", study, "--jobs", "1", "--out", study.stem)
