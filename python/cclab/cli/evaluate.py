@@ -201,6 +201,10 @@ def _print(card: Card) -> None:
     tell(counts)
     for remark in card.remarks:
         tell(remark)
+    absent = card.suite.says.absent
+    if absent:
+        ids = ", ".join(each.id for each in absent)
+        tell(f"Not evaluated, as the suite has no line for it: {ids}; the card says why.")
     if card.changes is None:
         return
     worse = [change for change in card.changes if change.worse]
