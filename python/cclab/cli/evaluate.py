@@ -72,12 +72,18 @@ def evaluate(
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option(metavar="5.2,7.1", help="Judge only lines whose ids begin so."),
+        typer.Option(
+            metavar="5.2,7.1",
+            help="Judge only lines whose ids begin so (`cclab list suites NAME`).",
+            autocompletion=choices.lines,
+        ),
     ] = None,
     since: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="The folder of an earlier card: exit with 1 if a line became worse."
+            metavar="DIR",
+            help="The folder of an earlier card: exit with 1 if a line became worse.",
+            autocompletion=choices.cards,
         ),
     ] = None,
     backend: options.Backend = None,

@@ -45,6 +45,7 @@ def query(
             help="A results folder (the only one in results/ if not given) and a condition, such "
             "as 'cc == \"bbr\" and rtt > 50ms'; every row without one.",
             show_default=False,
+            autocompletion=choices.folders,
         ),
     ] = None,
     columns: Annotated[
