@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ from cclab.cli.listing import What
 from cclab.cli.main import VERBS, invoke
 from cclab.cli.shells import Shell
 from cclab.evaluation import names as suites
+from cclab.evaluation.file import SHIPPED
 from cclab.execute.backends import BACKENDS
 from cclab.plan import ready
 from conftest import ROOT
@@ -126,6 +128,13 @@ def of_line(
     return capsys.readouterr().out.split()
 
 
+def lines_of(suite: str, beginning: str, after: str = "") -> list[str]:
+    """The ids in the suite's file, read without what completes them."""
+    written = tomllib.loads((SHIPPED / suite / "suite.toml").read_text())
+    ids = [criterion["id"] for criterion in written["criterion"]]
+    return [f"{after}{line}" for line in ids if line.startswith(beginning)]
+
+
 def test_every_kind_of_name_is_completed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,6 +157,11 @@ def test_every_kind_of_name_is_completed(
         ("cclab query d --table f", ["flows"]),
         ("cclab reproduce tahoe", ["tahoe-reno-192"]),
         ("cclab completion z", ["zsh"]),
+        ("cclab evaluate x --only 5.2,5.1.3", lines_of("rfc9743", "5.1.3", after="5.2,")),
+        ("cclab evaluate x --suite bbr --only A.1-", lines_of("bbr", "A.1-")),
+        ("cclab evaluate x --suite nosuch --only A", []),
+        ("cclab list suites bb", ["bbr"]),
+        ("cclab list variants bb", []),
     ):
         assert of_line(line, monkeypatch, capsys) == names, line
 
@@ -164,6 +178,48 @@ def test_a_study_is_a_ready_one_or_a_file_or_in_a_folder(
     assert of_line("cclab run mi", monkeypatch, capsys) == []
     offered = of_line("cclab run ", monkeypatch, capsys)
     assert offered == [*ready.names(), "mine.toml", "rrul_of_mine.toml", "results/"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show ",
+        "report ",
+        "query ",
+        "verify ",
+        "store gc ",
+        "store import x ",
+        "compare ",
+        "compare a ",
+    ],
+)
+def test_results_folders_are_completed(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("results/one", "results/other", "older"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "plan.json").touch()
+    (tmp_path / "results" / "no-results").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    both = ["results/one", "results/other"]
+    assert of_line(f"cclab {line}", monkeypatch, capsys) == [*both, "older/"]
+    assert of_line(f"cclab {line}results/o", monkeypatch, capsys) == both
+    assert of_line(f"cclab {line}results/ot", monkeypatch, capsys) == both[1:]
+    # The shell completes what is no results folder here.
+    assert of_line(f"cclab {line}ol", monkeypatch, capsys) == []
+
+
+def test_folders_of_earlier_cards_are_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    card = tmp_path / "results" / "evaluate" / "rfc9743-quick" / "bbr"
+    card.mkdir(parents=True)
+    (card / "card.json").touch()
+    (card.parent / "cubic").mkdir()
+    offered = of_line("cclab evaluate bbr --since ", monkeypatch, capsys)
+    assert offered == ["results/evaluate/rfc9743-quick/bbr"]
 
 
 def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

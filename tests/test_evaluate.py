@@ -250,6 +250,11 @@ def test_the_lines_of_a_suite_are_listed(capsys: pytest.CaptureFixture[str]) -> 
     listed = json.loads(capsys.readouterr().out)["suites"]
     says = evaluation.load("rfc9743").says
     assert [line["id"] for line in listed] == [criterion.id for criterion in says.criterion]
+    assert invoke(["list", "suites", "rfc9743"]) == DONE
+    told = capsys.readouterr().out.splitlines()
+    first = listed[0]
+    assert told[0].split(maxsplit=1) == [first["id"], first["text"]]
+    assert told[1].split() == ["clause:", first["clause"]]
     assert invoke(["list", "suites", "nosuch"]) == WRONG_INPUT
     assert "no suite 'nosuch'" in capsys.readouterr().err
 

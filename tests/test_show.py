@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from browser import Chromium
 from cclab import report, whole
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
-from cclab.errors import StoreError
+from cclab.errors import InputError, StoreError
 from cclab.report import explore, stamp
 from cclab.report.explore import series
 from conftest import files_of
@@ -84,6 +85,36 @@ def test_runs_are_chosen_by_how_their_ids_begin(
         assert tab.complaints() == []
     assert cli("show", folder, "--run", last, "--no-open").stdout == f"{page}#run={last}\n"
     assert len(browser.read_text().splitlines()) == 1
+
+
+def test_from_python_it_is_the_same_page(
+    folder: Path, results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setenv("BROWSER", "one")  # What this process has begun with is kept by the library.
+    monkeypatch.setattr(webbrowser, "open", lambda address: not opened.append(address))
+    first, *_, last = (run.run.id for run in results.runs)
+    page = folder / "report" / report.EXPLORE
+    assert cclab.show(folder, open=False) == str(page)
+    assert not opened
+    assert cclab.load(folder).show() == str(page)
+    assert opened == [page.as_uri()]
+    assert cclab.show(folder, last, first) == f"{page.as_uri()}#run={last}&with={first}"
+    assert opened[1:] == [(folder / "report" / "show.html").as_uri()]
+    with pytest.raises(InputError, match="name that too"):
+        cclab.show(folder, beside=first)
+    with pytest.raises(InputError):
+        cclab.show(folder, run="nosuch")
+
+
+def test_from_python_a_display_that_is_not_there_is_warned_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.warns(UserWarning, match="no display to open it on") as warned:
+        cclab.load(folder).show()
+    assert warned[0].filename == __file__
 
 
 def test_it_only_prints_without_a_display_or_a_browser(

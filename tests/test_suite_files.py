@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cclab import evaluation
+from cclab.cli.main import invoke
 from cclab.errors import InputError, StudyError
 from cclab.evaluation import judge, runs
 from cclab.evaluation.evidence import Sample, Subject
@@ -212,6 +213,39 @@ despite = ["not-converged"]"""
     card = evaluation.evaluate("cubic", suite=folder, quick=True, out=tmp_path / "out")
     [line] = card.lines
     assert (line.verdict, line.unavailable) == ("not evaluated", "the short form leaves it out")
+
+
+def test_a_card_names_the_lines_that_the_short_form_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = SUITE[SUITE.index("[[scenario]]") : SUITE.index("[[criterion]]")]
+    line = SUITE[SUITE.index("[[criterion]]") :]
+    skipped = scenario.replace("repeat  = 3", "quick   = { skip = true }").replace(
+        '"alone"', '"fast"'
+    )
+    suite = SUITE + skipped
+    for name in ("fast-goodput", "fast-again"):
+        suite += line.replace('"goodput"', f'"{name}"', 1).replace('"alone"', '"fast"')
+    suite += """
+[[absent]]
+id         = "9.9"
+clause     = "9.9"
+obligation = "MUST"
+text       = "is explained"
+why        = "a duty of the document"
+"""
+    folder = written(tmp_path / "own", suite)
+    words = ["evaluate", "bbr", "--suite", str(folder), "--quick", "--out", str(tmp_path / "out")]
+    invoke(words)
+    remark = (
+        "The short form leaves out 2 lines: fast-goodput, fast-again; the full form (without "
+        "--quick) judges them."
+    )
+    said = " ".join(capsys.readouterr().out.split())
+    assert remark in said
+    assert "as the suite has no line for it: 9.9;" in said
+    for name in ("index.html", "card.md"):
+        assert remark in (tmp_path / "out" / name).read_text()
 
 
 def test_settings_that_a_backend_does_not_do_leave_the_others(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cclab import _core
 
 if TYPE_CHECKING:
-    from cclab.api import load, run
+    from cclab.api import load, run, show
     from cclab.captures import analyze
     from cclab.comparison.results import Comparison
     from cclab.comparison.sides import compare
@@ -59,6 +59,7 @@ __all__ = [
     "query",
     "reproduce",
     "run",
+    "show",
     "verify",
 ]
 
@@ -85,6 +86,7 @@ _PLACES = {
     "query": "cclab.queries.frames",
     "reproduce": "cclab.reproduction",
     "run": "cclab.api",
+    "show": "cclab.api",
     "verify": "cclab.verification",
 }
 """Where each is. It is loaded when it is asked for: its libraries take longer to load than many

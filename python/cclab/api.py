@@ -126,6 +126,16 @@ def store_of(plan: Plan, out: str | Path | None) -> Store:
     return Store(out if out is not None else folder_called(plan.name))
 
 
+def show(
+    folder: str | Path, run: str | None = None, beside: str | None = None, *, open: bool = True
+) -> str:
+    """Opens the page of a results folder, as `Results.show` does.
+
+    Raises as `load` does, and `InputError` if there are no such runs.
+    """
+    return load(folder).show(run, beside, open=open)
+
+
 def load(folder: str | Path) -> Results:
     """The results of the study last run in `folder`, from the folder alone.
 

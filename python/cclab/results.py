@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     from cclab.drawing.style import Drawing
     from cclab.plan import Plan
-    from cclab.report import figures, page, tables
+    from cclab.report import figures, opened, page, tables
     from cclab.store import Store
 else:
     figures = late("cclab.report.figures")
+    opened = late("cclab.report.opened")
     page = late("cclab.report.page")
     tables = late("cclab.report.tables")
 
@@ -65,6 +67,22 @@ class Results(measured.Results):
         )
         asked = figures.Asked(_listed(metric), _listed(axes), kept)
         return figures.asked_for(self, name, asked, figures.set_by(set))
+
+    def show(self, run: str | None = None, beside: str | None = None, *, open: bool = True) -> str:
+        """Opens the page of these runs over time: at `run`, or with the run `beside` next to it,
+        each given by its id or how that begins; and gives where the page is.
+
+        The report is written first if there is none of these results. Without `open`, the page is
+        not opened. What a reader would miss, as that there is no browser, is warned of.
+
+        Raises `InputError` if there are no such runs, and `StoreError` if the page cannot be
+        written.
+        """
+        notes: list[str] = []
+        place = opened.show(self, run, beside, notes.append, opens=open)
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
+        return place
 
     def __repr__(self) -> str:
         """The table as text."""

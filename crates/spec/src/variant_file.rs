@@ -7,7 +7,6 @@ mod rust;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +71,7 @@ impl VariantFile {
     /// # Errors
     /// What is wrong with it, and what would be right.
     pub fn read(path: &OsStr) -> Result<VariantFile, String> {
-        let loaded = load(Path::new(""), path).map_err(|wrong| match wrong.help.as_str() {
+        let loaded = load(None, path).map_err(|wrong| match wrong.help.as_str() {
             "" => wrong.message,
             help => format!("{}; {help}", wrong.message),
         });

@@ -18,5 +18,5 @@ pub use in_kernel::InKernel;
 pub use measure::Measure;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;
-pub use text::{ORDERS, shown, shown_path};
+pub use text::{ORDERS, refused, shown, shown_path};
 pub use time::Time;

@@ -1,6 +1,7 @@
 //! How text that others wrote is shown: names of files, titles, what programs print.
 
 use std::fmt::Write;
+use std::io;
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -48,6 +49,15 @@ pub fn shown_path(path: &Path) -> String {
     shown(path.as_os_str().as_bytes())
 }
 
+/// Why the system refused, in its words and without its number.
+pub fn refused(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        return "there is no such file".to_owned();
+    }
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 fn push(line: &mut String, code: u32) {
     // Writing to a String never fails.
     let _ = write!(line, "\\x{code:02x}");
@@ -62,6 +72,15 @@ mod tests {
         let text = "a\u{1b}[31m\u{7f}\u{9b}2J\u{202e}b\u{2066}\u{61c}\u{200e}\u{200f}\r\n\t";
         let told = r"a\x1b[31m\x7f\x9b2J\u202eb\u2066\u061c\u200e\u200f\r\n\t";
         assert_eq!(shown(text.as_bytes()), told);
+    }
+
+    #[test]
+    fn a_refusal_of_the_system_is_told_in_words() {
+        let opened = |path: &str| std::fs::read(path).expect_err("it cannot be read");
+        assert_eq!(refused(&opened("nowhere/x")), "there is no such file");
+        assert_eq!(refused(&opened("/dev/null/x")), "Not a directory");
+        assert_eq!(refused(&opened("/")), "Is a directory");
+        assert_eq!(refused(&io::Error::other("why")), "why");
     }
 
     #[test]

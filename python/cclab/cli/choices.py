@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer  # noqa: TC002 (it looks at what functions of completion take)
+
 from cclab import _core
+from cclab.errors import InputError, StudyError
 from cclab.late import late
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from cclab.execute import backends as every_backend
     from cclab.plan import ready
     from cclab.report import figures as every_figure
+    from cclab.store import folder as store_folder
 else:
     evaluation = late("cclab.evaluation")
     reproduction = late("cclab.reproduction")
@@ -23,6 +27,7 @@ else:
     every_backend = late("cclab.execute.backends")
     every_figure = late("cclab.report.figures")
     ready = late("cclab.plan.ready")
+store_folder = late("cclab.store.folder")
 
 
 def of(source: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -99,6 +104,47 @@ def studies(incomplete: str) -> list[str]:
     places = sorted(place for place in Path().iterdir() if place.name.startswith(incomplete))
     files = [place.name for place in places if place.suffix == ".toml"]
     return [*names, *files, *(f"{place.name}/" for place in places if place.is_dir())]
+
+
+def lines(context: typer.Context, incomplete: str) -> list[str]:
+    """Completes the last of the ids of a suite's lines that stand with commas between: of the suite
+    that the line names before them."""
+    suite = context.params.get("suite") or evaluation.DEFAULT_SUITE
+    return listed(lambda: _lines_of(suite))(incomplete)
+
+
+def second_of_list(context: typer.Context, incomplete: str) -> list[str]:
+    """Completes what `cclab list suites` takes; a file of a variant the shell completes."""
+    return of(suites)(incomplete) if context.params.get("what") == "suites" else []
+
+
+def folders(incomplete: str) -> list[str]:
+    """Completes a results folder in `results/`, beside the folders at hand.
+
+    As of studies, a shell completes by itself where no results folder begins so.
+    """
+    results = store_folder.RESULTS
+    plans = sorted(results.glob(f"*/{store_folder.PLAN}"))
+    names = [str(plan.parent) for plan in plans if str(plan.parent).startswith(incomplete)]
+    if not names:
+        return []
+    beside = sorted(place.name for place in Path().iterdir() if place.is_dir())
+    others = (name for name in beside if name != str(results) and not name.startswith("."))
+    return [*names, *(f"{name}/" for name in others if name.startswith(incomplete))]
+
+
+def cards(incomplete: str) -> list[str]:
+    """Completes the folder of a card in `results/evaluate/`."""
+    found = sorted(store_folder.RESULTS.glob("evaluate/*/*/card.json"))
+    return of(lambda: (str(card.parent) for card in found))(incomplete)
+
+
+def _lines_of(suite: str) -> list[str]:
+    """The ids of a suite's lines; none if it cannot be read."""
+    try:
+        return [criterion.id for criterion in evaluation.load(suite).says.criterion]
+    except (InputError, StudyError):
+        return []
 
 
 def _named(rows: str) -> list[str]:

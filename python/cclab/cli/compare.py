@@ -63,8 +63,15 @@ _MOST_FAULTS = 10
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A results folder; with --study a name.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="A results folder; with --study a name.",
+            autocompletion=choices.folders,
+        ),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.", autocompletion=choices.folders)],
     study: Annotated[
         Path | None,
         typer.Option(

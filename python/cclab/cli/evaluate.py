@@ -72,12 +72,18 @@ def evaluate(
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option(metavar="5.2,7.1", help="Judge only lines whose ids begin so."),
+        typer.Option(
+            metavar="5.2,7.1",
+            help="Judge only lines whose ids begin so (`cclab list suites NAME`).",
+            autocompletion=choices.lines,
+        ),
     ] = None,
     since: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="The folder of an earlier card: exit with 1 if a line became worse."
+            metavar="DIR",
+            help="The folder of an earlier card: exit with 1 if a line became worse.",
+            autocompletion=choices.cards,
         ),
     ] = None,
     backend: options.Backend = None,
@@ -201,6 +207,10 @@ def _print(card: Card) -> None:
     tell(counts)
     for remark in card.remarks:
         tell(remark)
+    absent = card.suite.says.absent
+    if absent:
+        ids = ", ".join(each.id for each in absent)
+        tell(f"Not evaluated, as the suite has no line for it: {ids}; the card says why.")
     if card.changes is None:
         return
     worse = [change for change in card.changes if change.worse]

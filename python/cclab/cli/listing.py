@@ -41,7 +41,7 @@ _COLUMNS = (
 # What a table has no room for: `--json` has it.
 _ONLY_JSON = ("example",)
 _OF_FILE = ("name", "language", "file", "takes_in", "params", "backends", "sha256")
-_UNNAMED = ("summary", "title", "definition")
+_UNNAMED = ("summary", "title", "definition", "text")
 _WIDTH = 80
 """Columns of a list on a terminal: longer lines are hard to read. In a pipe lines are whole."""
 
@@ -78,6 +78,7 @@ def listing(
             metavar="[FILE|SUITE]",
             help="A variant's file: what it registers. A suite: its lines.",
             show_default=False,
+            autocompletion=choices.second_of_list,
         ),
     ] = None,
     json: options.Json = False,

@@ -106,6 +106,10 @@ StudyFile = Annotated[
         autocompletion=choices.studies,
     ),
 ]
+ResultsFolder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="A results folder.", autocompletion=choices.folders),
+]
 Backend = Annotated[
     str | None,
     typer.Option(

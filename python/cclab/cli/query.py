@@ -45,6 +45,7 @@ def query(
             help="A results folder (the only one in results/ if not given) and a condition, such "
             "as 'cc == \"bbr\" and rtt > 50ms'; every row without one.",
             show_default=False,
+            autocompletion=choices.folders,
         ),
     ] = None,
     columns: Annotated[
@@ -123,7 +124,15 @@ def query(
         _write(answer, parquet)
     else:
         _print(answer, folder, "group" if group_by else table.removesuffix("s"), limit)
+    if not (json or csv or parquet is not None or limit == 0 or answer.count()):
+        _tell_values(asked, folder)
     _tell_unread(folder, answer)
+
+
+def _tell_values(asked: Question, folder: Path) -> None:
+    """What there is in the columns of a condition that holds nowhere."""
+    for name, values in asked.values(folder).items():
+        note(f"  {name}: {values}")
 
 
 def _tell_unread(folder: Path, answer: Answer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cclab.cli import options
+from cclab.cli import choices, options
 from cclab.cli.console import complain, count, note, print_json, print_table, tell
 from cclab.errors import InputError
 from cclab.late import late
@@ -34,12 +34,10 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy results folders.")
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")]
-
 
 @app.command("ls")
 def ls(
-    folder: Folder,
+    folder: options.ResultsFolder,
     runs: Annotated[bool, typer.Option("--runs", help="A line for each run.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -56,7 +54,7 @@ def ls(
 
 
 @app.command("verify")
-def verify(folder: Folder, json: options.Json = False) -> None:
+def verify(folder: options.ResultsFolder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
     store = _store(folder)
     state_of = health.examine(store)
@@ -91,7 +89,7 @@ def verify(folder: Folder, json: options.Json = False) -> None:
 
 @app.command("gc")
 def gc(
-    folder: Folder,
+    folder: options.ResultsFolder,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go.")] = False,
     other_versions: Annotated[
         bool,
@@ -125,7 +123,7 @@ def gc(
 
 @app.command("export")
 def export(
-    folder: Folder,
+    folder: options.ResultsFolder,
     target: Annotated[
         Path,
         typer.Argument(metavar="TARGET", help="A new folder, or FILE.tar, .tar.gz or .tar.zst."),
@@ -151,7 +149,14 @@ def export(
 @app.command("import")
 def bring(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A results folder or archive.")],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The results folder to add to.",
+            autocompletion=choices.folders,
+        ),
+    ],
     max_decompressed: options.MaxDecompressed = None,
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -27,7 +26,7 @@ _HEADINGS = ("number", "at", "agree", "worst difference", "trace", "capture", "o
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    folder: options.ResultsFolder,
     json: options.Json = False,
 ) -> None:
     """Hold what a run measured against its packet captures, number by number."""

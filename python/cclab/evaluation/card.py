@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.evaluation.evidence import FAULTS, VERDICTS, Line, Sample, Setting, Subject
+from cclab.evaluation.runs import SHORT
 from cclab.evaluation.told import margin_in_words, told, why
 
 if TYPE_CHECKING:
@@ -84,7 +85,19 @@ class Card:
             remarks.append(
                 f"{self.subject.name} is one of the standards, and so no worse than standard."
             )
+        if self.left_out:
+            number = len(self.left_out)
+            lines, them = ("a line", "it") if number == 1 else (f"{number} lines", "them")
+            remarks.append(
+                f"The short form leaves out {lines}: {', '.join(self.left_out)}; the full form "
+                f"(without --quick) judges {them}."
+            )
         return remarks
+
+    @property
+    def left_out(self) -> list[str]:
+        """The ids of the lines that the short form does not judge."""
+        return [line.criterion.id for line in self.lines if line.unavailable == SHORT]
 
     @property
     def met(self) -> bool:

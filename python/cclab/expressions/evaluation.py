@@ -188,9 +188,24 @@ class Evaluation:
         if relation in ("is", "is not"):
             raise self._refusal("`is` compares with `None` alone; write `==`", right)
         a, b = self._alike(a, b, right)
+        self._check_share(left, a, right)
+        self._check_share(right, b, left)
         if a.kind == "condition" and relation not in ("==", "!="):
             raise self._refusal("true and false have no order", right)
         return _COMPARE[relation](a.value, b.value)
+
+    def _check_share(self, node: Node, term: Term, beside: Node) -> None:
+        """Refuses a plain number beyond 1 beside what is named and is a share: percent are meant,
+        and written so. A little more than 1 may be a part, of what is more than was offered."""
+        if node["part"] != "name" or term.dimensions != {"share"} or beside["part"] != "number":
+            return
+        value = beside["value"]
+        if beside["dimension"] is None and 2 <= value <= 100:
+            raise self._refusal(
+                f"`{node['name']}` is a part of 1; for {value:g} percent of it write {value:g}% "
+                f"or {value / 100:g}",
+                beside,
+            )
 
     def _beside(self, term: Term, node: Node) -> Term:
         """What is compared with `term`: beside a text, a word may lack its quotes."""

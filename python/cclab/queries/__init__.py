@@ -2,6 +2,7 @@
 
 expression   what can be asked
 columns      by which names
+swept        keys that no table has, from the plans
 sql          expressions as the index is asked them
 question     what is asked, and how the index answers
 answer       the rows, read as they are wanted

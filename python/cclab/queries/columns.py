@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cclab import metrics, shown
 from cclab.errors import InputError
 from cclab.expressions import Term
-from cclab.queries.expression import compile, kind_of, same, used_in
+from cclab.queries.expression import compile, found, kind_of, same, used_in
 from cclab.queries.sql import Sql, column, either, literal
 from cclab.store.index.dimensions import of_column
 from cclab.store.index.tables import PLAN, spoken
@@ -71,12 +71,12 @@ class Wide:
         beside = {} if table == "runs" else {n: kind for n, kind in of_run.items() if n != "run"}
         mine = {spoken(stored): (stored, kind) for stored, kind in types[table].items()}
         own = {name: f"{OWN[table]}.{name}" if name in beside else name for name in mine}
-        found = {own[name]: column(table, *stored) for name, stored in mine.items()}
-        found |= {name: column("runs", name, kind) for name, kind in beside.items()}
+        every = {own[name]: column(table, *stored) for name, stored in mine.items()}
+        every |= {name: column("runs", name, kind) for name, kind in beside.items()}
         terms: Terms = {}
-        for name, value in found.items():
+        for name, value in every.items():
             # The number of a flow in its run: its name is the column beside.
-            by_name = found[own["name"]] if name == OWN[table] and "name" in own else None
+            by_name = every[own["name"]] if name == OWN[table] and "name" in own else None
             kind = kind_of(value.type)
             term = Term(value, kind, dimensions=of_column(name), name=by_name)
             terms[name] = term
@@ -86,7 +86,11 @@ class Wide:
                 terms[f"run.{name}"] = term
         for name, called in own.items():
             terms[f"{OWN[table]}.{name}"] = terms[called]
-        return cls(table, terms | _short_terms(table, own, found), [*found], own, warm)
+        return cls(table, terms | _short_terms(table, own, every), [*every], own, warm)
+
+    def finds(self, name: str) -> bool:
+        """Whether a column can be called so."""
+        return found(name, self.terms) is not None
 
     def shown(self, name: str) -> str:
         """The column for `name` among those that are shown: where there are warm-ups, its short

@@ -58,6 +58,11 @@ def same(a: Term, b: Term) -> bool:
     return a.kind == b.kind and bool(a.value.text == b.value.text)
 
 
+def found(name: str, known: Mapping[str, Term]) -> Term | None:
+    """The column that is called `name`, here or as tables and documents spell it."""
+    return known.get(name) or _respelt(name, known)
+
+
 def _respelt(name: str, known: Mapping[str, Term]) -> Term | None:
     """What is called so elsewhere: `flow.datagrams.loss` of a metric in a document, `queue.limit`
     of a key of the bottleneck in tables."""
@@ -85,6 +90,6 @@ def unknown_column(name: str, known: Mapping[str, Term]) -> str:
 
 def _columns(resolve: Mapping[str, Term]) -> Columns:
     return Columns(
-        lambda name: resolve.get(name) or _respelt(name, resolve),
+        lambda name: found(name, resolve),
         lambda name: unknown_column(name, resolve),
     )

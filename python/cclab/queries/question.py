@@ -9,9 +9,11 @@ from cclab import shown
 from cclab.errors import InputError
 from cclab.expressions import Term
 from cclab.late import late
+from cclab.plan.plan import short_key
 from cclab.queries import columns as names
+from cclab.queries import swept
 from cclab.queries.answer import Answer, Source
-from cclab.queries.expression import condition, kind_of
+from cclab.queries.expression import condition, kind_of, used_in
 from cclab.queries.sql import column, prepare
 from cclab.store import Store
 from cclab.store.index import Index, file
@@ -35,6 +37,10 @@ TABLES: tuple[Table, ...] = get_args(Table)
 traffic of a run."""
 
 
+_FEW = 12
+"""Words of a column at most that are told where none is the one that was asked for."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked; see `cclab.query`."""
@@ -53,14 +59,19 @@ class Question:
 
         Raises `InputError` for wrong input and `StoreError` if `folder` is not a results folder.
         """
-        connection = _connection(folder, self.table, heard)
-        totals = _Totals.of(connection, every=self.every)
-        wide = names.Wide.of(_types(connection, self.table), self.table, warm=totals.warm)
-        source = Source(connection, self.table)
+        source, wide, totals = self._rows(folder, heard)
+        try:
+            return self._answered(source, wide, totals)
+        except InputError:
+            # What no table has may be a key that is swept; to read the plans of many runs takes
+            # as long as most questions.
+            wider = _with_swept(wide, Store(folder), source.connection)
+            if wider is None:
+                raise
+            return self._answered(source, wider, totals)
+
+    def _answered(self, source: Source, wide: names.Wide, totals: _Totals) -> Answer:
         plan = column("runs", PLAN, "TEXT")
-        if totals.unplanned:
-            # What no plan asked for by itself, cclab added.
-            source = source.where(plan.known)
         if self.where is not None:
             source = source.where(condition(self.where, wide.terms))
         apart = False
@@ -74,6 +85,36 @@ class Question:
             return self._ordered(means, terms)
         chosen = wide.chosen(self.columns, self.where, apart=apart)
         return self._ordered(Answer(source, chosen), wide.terms)
+
+    def values(self, folder: str | Path) -> dict[str, str]:
+        """What the rows have, whether the condition holds or not, in each column that it names: the
+        ends of numbers with their unit, and words where there are few.
+
+        Raises as `answer` does.
+        """
+        if self.where is None:
+            return {}
+        source, wide, _ = self._rows(folder, None)
+        wide = _with_swept(wide, Store(folder), source.connection) or wide
+        told = {}
+        for name in used_in(self.where, wide.terms):
+            term = wide.terms.get(name)
+            if term is not None:
+                told[name] = _values(source, term)
+        return {name: values for name, values in told.items() if values}
+
+    def _rows(
+        self, folder: str | Path, heard: Callable[[int], None] | None
+    ) -> tuple[Source, names.Wide, _Totals]:
+        """The rows that count, before any condition, and what their columns are called."""
+        connection = _connection(folder, self.table, heard)
+        totals = _Totals.of(connection, every=self.every)
+        wide = names.Wide.of(_types(connection, self.table), self.table, warm=totals.warm)
+        source = Source(connection, self.table)
+        if totals.unplanned:
+            # What no plan asked for by itself, cclab added.
+            source = source.where(column("runs", PLAN, "TEXT").known)
+        return source, wide, totals
 
     def _ordered(self, answer: Answer, terms: names.Terms) -> Answer:
         if self.sort is not None:
@@ -94,15 +135,50 @@ def kinds(
 
     Of numbers that are known to be quantities, the unit follows: `number, seconds`.
     """
-    types = _types(_connection(folder, table, told), table)
-    wide = names.Wide.of(types, table, warm=False)
-    return {name: _kind(wide.terms[name]) for name in wide.columns}
+    connection = _connection(folder, table, told)
+    wide = names.Wide.of(_types(connection, table), table, warm=False)
+    of_swept = swept.terms(Store(folder), connection, table)
+    every = of_swept | wide.terms
+    keys = (key for key in of_swept if key not in wide.terms)
+    return {name: _kind(every[name]) for name in (*wide.columns, *keys)}
+
+
+def _with_swept(
+    wide: names.Wide, store: Store, connection: sqlite3.Connection
+) -> names.Wide | None:
+    """The columns with the keys that the store's plans sweep; None if there are no more."""
+    more = swept.terms(store, connection, wide.table)
+    known = more | wide.terms
+    # Tables of results leave out of keys what every study repeats.
+    short = {short_key(key): known[key] for key in more if not wide.finds(short_key(key))}
+    return replace(wide, terms=short | known) if more else None
 
 
 def _kind(term: Term) -> str:
+    unit = _unit(term)
+    return f"{term.kind}, {unit}" if unit else term.kind
+
+
+def _unit(term: Term) -> str:
+    """The unit of a number, where it is known to be one quantity; else nothing."""
     if term.kind != "number" or len(term.dimensions) != 1:
-        return term.kind
-    return f"number, {UNITS[next(iter(term.dimensions))]}"
+        return ""
+    return UNITS[next(iter(term.dimensions))]
+
+
+def _values(source: Source, term: Term) -> str:
+    """The values of a column in words; empty if there are none, or too many words."""
+    if term.kind == "number":
+        text = term.value.text
+        [(least, most)] = source.select(f"min({text}), max({text})", [term.value])
+        if least is None:
+            return ""
+        ends = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
+        unit = _unit(term)
+        return f"{ends}, {unit}" if unit else ends
+    found = source.select(f"DISTINCT {term.value.text}", [term.value], f"LIMIT {_FEW + 1}")
+    words = sorted(str(value) for (value,) in found if value is not None)
+    return ", ".join(words) if term.kind == "text" and len(words) <= _FEW else ""
 
 
 def _connection(

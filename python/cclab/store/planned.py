@@ -31,6 +31,8 @@ class _Point(msgspec.Struct):
     """Of the first point."""
     delta: Delta = {}
     """What the others have in its place."""
+    params: dict[str, Any] = {}
+    """The swept keys, as the study writes them."""
 
 
 _LETTERS = 8

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
+use cclab_units::refused;
+
 use crate::de::At;
 use crate::error::{Position, Problem, Sources};
 use crate::names::Names;
@@ -79,7 +81,7 @@ impl<'a> Files<'a> {
     /// written. What cannot be read is told of where it is used.
     pub fn name_variants(&mut self, paths: &[String], names: &Names) {
         let folder = &self.folder;
-        let load = |path: &String| Some((path.clone(), load(folder, path.as_ref()).ok()?));
+        let load = |path: &String| Some((path.clone(), load(Some(folder), path.as_ref()).ok()?));
         let mut loaded: Vec<(String, Loaded)> = paths.iter().filter_map(load).collect();
         let built_in = |name: &str| names.variants.iter().any(|known| known.name == name);
         let labels: Vec<String> = loaded
@@ -106,7 +108,7 @@ impl<'a> Files<'a> {
             return Ok(loaded);
         }
         // What a study has beyond what it was asked for, or what cannot be read.
-        let Wrong { message, help } = match load(&self.folder, path.value.as_ref()) {
+        let Wrong { message, help } = match load(Some(&self.folder), path.value.as_ref()) {
             Err(wrong) => wrong,
             Ok(_) => Wrong {
                 message: format!(
@@ -134,14 +136,14 @@ impl<'a> Files<'a> {
 
     fn read(&self, path: &str) -> Result<String, String> {
         let full = self.folder.join(path);
-        let facts = fs::metadata(&full).map_err(|error| error.to_string())?;
+        let facts = fs::metadata(&full).map_err(|error| refused(&error))?;
         if !facts.is_file() {
             return Err("it is no file".to_owned());
         }
         if facts.len() > MAX_BYTES {
             return Err(format!("it has more than {MAX_BYTES} bytes"));
         }
-        fs::read_to_string(&full).map_err(|error| error.to_string())
+        fs::read_to_string(&full).map_err(|error| refused(&error))
     }
 }
 

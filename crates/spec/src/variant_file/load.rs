@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use cclab_units::{shown, shown_path};
+use cclab_units::{refused, shown, shown_path};
 use sha2::{Digest, Sha256};
 
 use super::beside;
@@ -17,6 +17,8 @@ use crate::error::{nearest, unknown};
 const MAX_BYTES: u64 = 1 << 20;
 /// The most characters of a variant's name in the kernel: `TCP_CA_NAME_MAX` with the closing zero.
 const MAX_NAME: usize = 15;
+/// Where a path in a study starts.
+const FROM: &str = "path starts at the folder of the study file";
 /// What can be written.
 const KINDS: &str = "a variant's file is a C module (.c), a class of a Python file (.py:Class) or a Rust file (.rs)";
 
@@ -48,10 +50,10 @@ pub(crate) fn is_path(text: &str) -> bool {
     text.contains('/') || ends(".c") || ends(".rs") || ends(".py") || text.contains(".py:")
 }
 
-/// Reads the file at `path`, which starts at `folder`.
-pub(crate) fn load(folder: &Path, path: &OsStr) -> Result<Loaded, Wrong> {
+/// Reads the file at `path`, which starts at `folder`, that of a study; else at this process's.
+pub(crate) fn load(folder: Option<&Path>, path: &OsStr) -> Result<Loaded, Wrong> {
     let (place, class) = place_and_class(path);
-    let full = folder.join(place);
+    let full = folder.unwrap_or(Path::new("")).join(place);
     let (path, place) = (shown(path.as_bytes()), shown(place.as_bytes()));
     let path = path.as_str();
     let language = match full.extension().and_then(|ending| ending.to_str()) {
@@ -71,7 +73,13 @@ pub(crate) fn load(folder: &Path, path: &OsStr) -> Result<Loaded, Wrong> {
         let help = if full.exists() {
             String::new()
         } else {
-            near(&full)
+            let meant = near(&full).map(|near| format!("did you mean {near}?"));
+            let from = folder.map(|_| FROM);
+            match (meant, from) {
+                (Some(meant), Some(from)) => format!("{meant} A {from}"),
+                (Some(meant), None) => meant,
+                (None, from) => from.map_or_else(String::new, |from| format!("a {from}")),
+            }
         };
         wrong(message, help)
     };
@@ -126,22 +134,19 @@ fn place_and_class(path: &OsStr) -> (&OsStr, Option<&str>) {
 
 /// The text of the file at `path`, or why it cannot be had.
 pub(super) fn read(path: &Path) -> Result<String, String> {
-    let facts = fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        _ => error.to_string(),
-    })?;
+    let facts = fs::metadata(path).map_err(|error| refused(&error))?;
     if !facts.is_file() {
         return Err("it is no file".to_owned());
     }
     if facts.len() > MAX_BYTES {
         return Err(format!("it has more than {MAX_BYTES} bytes"));
     }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = fs::read(path).map_err(|error| refused(&error))?;
     String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
 }
 
 /// What may have been meant by the file `full`, which is not there.
-fn near(full: &Path) -> String {
+fn near(full: &Path) -> Option<String> {
     let wanted = full.file_name().and_then(|name| name.to_str());
     let folder = full
         .parent()
@@ -154,10 +159,8 @@ fn near(full: &Path) -> String {
         .filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| is_path(name)).collect();
     names.sort();
-    match wanted.and_then(|wanted| nearest(wanted, names.iter().map(String::as_str))) {
-        Some(near) => format!("did you mean {near}? A path starts at the folder of the study file"),
-        None => "a path starts at the folder of the study file".to_owned(),
-    }
+    let near = nearest(wanted?, names.iter().map(String::as_str))?;
+    Some(near.to_owned())
 }
 
 /// The name of the one variant that `module`, the file at `path`, registers.

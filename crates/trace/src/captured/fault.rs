@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The operating system refused.
-    #[error("{}: {source}", cclab_units::shown_path(path))]
+    #[error("{}: {}", cclab_units::shown_path(path), cclab_units::refused(source))]
     Io {
         /// The file.
         path: PathBuf,
