@@ -92,7 +92,12 @@ def test_from_python_it_is_the_same_page(
 ) -> None:
     opened: list[str] = []
     monkeypatch.setenv("BROWSER", "one")  # What this process has begun with is kept by the library.
-    monkeypatch.setattr(webbrowser, "open", lambda address: not opened.append(address))
+
+    def opens(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", opens)
     first, *_, last = (run.run.id for run in results.runs)
     page = folder / "report" / report.EXPLORE
     assert cclab.show(folder, open=False) == str(page)

@@ -25,7 +25,7 @@ VERSIONS = {
     "l4s": (3, "777cbb8a9513d7c55730ce9e237c3e3c79d193eaf2966084a0ac91aed9c90a25"),
     "nsperf": (5, "74517b30898b3425095f462c96fedd6b8e5c8998b5754cadd418c0a750200aaa"),
     "prudentia": (3, "4f2375936bc4ed5dfc950863a4939f469938b68ecb8d409b3a275ece2be5cab9"),
-    "rfc9743": (5, "11d484e068addcb8ec48ad5d9396aae7ba23b52340533b41aa0370d671eb872d"),
+    "rfc9743": (6, "97fa646f00bba5678344e53505a57cd9295e1794068b87cc09b7e5e0f8363b3a"),
     "tcpeval": (4, "5d53109a03cbe565f881d370d13c249d8ae7f601062036c9250e0459303d7284"),
     "transperf": (3, "f9e40dd70203ef9a78a92bc99d3a6489cccf6745c3909f23fc02fa089f327b52"),
 }
@@ -109,7 +109,8 @@ def test_cards_are_by_the_suites_as_they_are(card: Path) -> None:
 
 @pytest.mark.parametrize("name", ["rfc9743", "nsperf"])
 def test_no_flow_is_held_back_by_its_buffers_where_no_line_lets_that_pass(name: str) -> None:
-    """What a path and its queue hold, a sender that fills them has in its send buffer."""
+    """What a path and its queue hold, a sender that fills them has in its send buffer, and its
+    receiver has room for."""
     suite = evaluation.load(name)
     subject = Subject("cubic", "cubic", "cubic", None)
     doubt = "limited-by-sndbuf"
@@ -142,6 +143,7 @@ def test_no_flow_is_held_back_by_its_buffers_where_no_line_lets_that_pass(name: 
                 # Some flows share what is held.
                 told = (each.scenario.name, run.id, flow["name"], held)
                 assert (flow["sndbuf"] or 4 << 20) >= held / len(bulk), told
+                assert (flow["rwnd"] or 6 << 20) >= held / len(bulk), told
 
 
 def test_a_clause_is_no_other_that_begins_so(tmp_path: Path) -> None:
