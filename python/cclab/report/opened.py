@@ -36,9 +36,9 @@ def show(
         raise InputError("a run is laid beside another: name that too")
     asked = [beginning for beginning in (run, beside) if beginning is not None]
     chosen = reports.runs_called(measured, asked)
-    for lacking in [one.run.id for one in chosen if not one.is_sampled]:
+    for lacking in [drawn.run.id for drawn in chosen if not drawn.is_sampled]:
         note(f"run {lacking} recorded no samples: trace.interval is 0s, so it has no time series")
-    page = _explored(measured, [one.run.id for one in chosen if one.is_sampled], note)
+    page = _explored(measured, [drawn.run.id for drawn in chosen if drawn.is_sampled], note)
     fragment = reports.fragment_of(chosen)
     if opens:
         # Desktops open files, and lose what stands behind their names: a page leads there.
