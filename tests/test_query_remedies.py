@@ -32,6 +32,11 @@ def test_a_share_beside_percent_and_a_part_of_1_are_the_same(results: Results) -
     assert not query(store, "share > 1.05").height
 
 
+def test_what_may_exceed_its_whole_is_beside_any_number(results: Results) -> None:
+    # A trace or a schedule lets a link carry more than its rate, a probe more than the link does.
+    assert not query(results.store.path, "bottleneck.utilization > 50").height
+
+
 def test_where_nothing_holds_the_values_that_there_are_stand_beside(
     cli: Cli, results: Results
 ) -> None:

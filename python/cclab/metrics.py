@@ -66,6 +66,8 @@ class Metric:
     """What it is a number of."""
     dimension: str | None
     """What a value of a study file must be to be compared with it; None: a plain number."""
+    most: float | None
+    """What no value exceeds; None: there is no bound."""
     better: Better | None
     """Which way is the better one; None where neither is as such."""
     baseline: Literal["solo", "self"] | None
@@ -162,6 +164,7 @@ def _metric(row: dict[str, Any], number: dict[str, Any]) -> Metric:
         title=number["title"],
         quantity=row["quantity"],
         dimension=row["dimension"],
+        most=row["bounds"][1],
         better=row["better"],
         baseline=row["baseline"],
         estimated=row["estimated"],

@@ -188,19 +188,19 @@ class Evaluation:
         if relation in ("is", "is not"):
             raise self._refusal("`is` compares with `None` alone; write `==`", right)
         a, b = self._alike(a, b, right)
-        self._check_share(left, a, right)
-        self._check_share(right, b, left)
+        self._check_part(left, a, right)
+        self._check_part(right, b, left)
         if a.kind == "condition" and relation not in ("==", "!="):
             raise self._refusal("true and false have no order", right)
         return _COMPARE[relation](a.value, b.value)
 
-    def _check_share(self, node: Node, term: Term, beside: Node) -> None:
-        """Refuses a plain number beyond 1 beside what is named and is a share: percent are meant,
-        and written so. A little more than 1 may be a part, of what is more than was offered."""
-        if node["part"] != "name" or term.dimensions != {"share"} or beside["part"] != "number":
+    def _check_part(self, node: Node, term: Term, beside: Node) -> None:
+        """Refuses a plain number of 2 or more beside a part of a whole: percent are meant, and
+        written so."""
+        if node["part"] != "name" or not term.part or beside["part"] != "number":
             return
         value = beside["value"]
-        if beside["dimension"] is None and 2 <= value <= 100:
+        if beside["dimension"] is None and value >= 2:
             raise self._refusal(
                 f"`{node['name']}` is a part of 1; for {value:g} percent of it write {value:g}% "
                 f"or {value / 100:g}",

@@ -38,6 +38,8 @@ class Term:
     """Of a number that stands for something with a name, the name: beside a text it is that."""
     constant: bool = False
     """Whether it is a number that is written out."""
+    part: bool = False
+    """Whether it is a part of a whole, and so never more than 1."""
 
     @property
     def says_number(self) -> bool:

@@ -17,7 +17,7 @@ from cclab.errors import InputError
 from cclab.expressions import Term
 from cclab.queries.expression import compile, found, kind_of, same, used_in
 from cclab.queries.sql import Sql, column, either, literal
-from cclab.store.index.dimensions import of_column
+from cclab.store.index.dimensions import is_part, of_column
 from cclab.store.index.tables import PLAN, spoken
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ class Wide:
             # The number of a flow in its run: its name is the column beside.
             by_name = every[own["name"]] if name == OWN[table] and "name" in own else None
             kind = kind_of(value.type)
-            term = Term(value, kind, dimensions=of_column(name), name=by_name)
+            dimensions, part = of_column(name), is_part(name)
+            term = Term(value, kind, dimensions=dimensions, name=by_name, part=part)
             terms[name] = term
             if name.startswith(_OF_NETWORK):
                 terms[f"network.{name}"] = term
@@ -148,7 +149,7 @@ def _short_terms(table: str, called: Mapping[str, str], columns: Mapping[str, Sq
         if window in columns and whole in columns:
             shown = either(warm, columns[window], columns[whole])
             name = f"{stem}{metric.short}"
-            terms[name] = Term(shown, "number", dimensions=of_column(whole))
+            terms[name] = Term(shown, "number", dimensions=of_column(whole), part=is_part(whole))
     return terms
 
 

@@ -64,6 +64,12 @@ def of_column(name: str) -> frozenset[str]:
     return of_key(word)
 
 
+def is_part(name: str) -> bool:
+    """Whether the column `name` has parts of a whole, of which none is more than 1."""
+    metric = _metric(name)
+    return metric is not None and metric.dimension == "share" and metric.most == 1
+
+
 def _metric(name: str) -> metrics.Metric | None:
     """The metric in the column `name`; where columns bear no subject, of any that has one."""
     subject, dot, rest = name.partition(".")
