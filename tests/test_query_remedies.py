@@ -47,5 +47,8 @@ def test_where_nothing_holds_the_values_that_there_are_stand_beside(
     assert told[1] == f"  cc: {', '.join(sorted(set(query(store)['cc'])))}"
     assert told[2] == f"  rtt: {min(rtts):g} to {max(rtts):g}, seconds"
     assert told[3].startswith("  jain: 0.")
+    # As tables spell it, too.
+    short = cli("query", store, "queue.limit > 1GB").stderr.splitlines()
+    assert short[1].startswith("  queue.limit: ")
     for quiet in (["--limit", "0"], ["--json"], ["--csv"]):
         assert "seconds" not in cli("query", store, "rtt > 50s", *quiet).stderr

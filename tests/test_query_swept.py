@@ -115,3 +115,13 @@ def test_a_run_in_no_plan_has_none_of_its_keys(swept: Results, tmp_path: Path) -
     assert {rtt for _, _, rtt, duration in rows.rows() if duration == 2} == {None}
     assert {rtt for _, _, rtt, duration in rows.rows() if duration == 1} == {0.009, 0.099}
     assert {cc for _, cc, *_ in rows.rows()} == {"vegas", "lp"}
+
+
+def test_keys_that_differ_in_capitals_are_two(tmp_path: Path) -> None:
+    study = STUDY.replace('name  = "x"', 'name  = "A"').replace('"my-flow"', '"a"')
+    swept = '[sweep]\n"flow.A.cc" = ["bbr", "cubic"]\n"flow.a.cc" = ["reno", "vegas"]\n'
+    (tmp_path / "two.toml").write_text(study[: study.index("[sweep]")] + swept)
+    store = cclab.run(tmp_path / "two.toml", out=tmp_path / "store").store.path
+    runs = query(store, "flow.A.cc == 'bbr' and flow.a.cc == 'vegas'", table="runs")
+    assert runs.height == 1
+    assert {"flow.A.cc", "flow.a.cc"} <= {*kinds(store)}

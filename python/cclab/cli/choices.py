@@ -27,7 +27,7 @@ else:
     every_backend = late("cclab.execute.backends")
     every_figure = late("cclab.report.figures")
     ready = late("cclab.plan.ready")
-store_folder = late("cclab.store.folder")
+    store_folder = late("cclab.store.folder")
 
 
 def of(source: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -124,26 +124,33 @@ def folders(incomplete: str) -> list[str]:
     As of studies, a shell completes by itself where no results folder begins so.
     """
     results = store_folder.RESULTS
-    plans = sorted(results.glob(f"*/{store_folder.PLAN}"))
-    names = [str(plan.parent) for plan in plans if str(plan.parent).startswith(incomplete)]
+    try:
+        stores = [str(plan.parent) for plan in results.glob(f"*/{store_folder.PLAN}")]
+        beside = [place.name for place in Path().iterdir() if place.is_dir()]
+    except OSError:
+        return []
+    # What cannot be printed cannot be read back either.
+    names = sorted(n for n in stores if n.startswith(incomplete) and n.isprintable())
     if not names:
         return []
-    beside = sorted(place.name for place in Path().iterdir() if place.is_dir())
-    others = (name for name in beside if name != str(results) and not name.startswith("."))
-    return [*names, *(f"{name}/" for name in others if name.startswith(incomplete))]
+    rest = sorted(n for n in beside if n.startswith(incomplete) and n.isprintable())
+    return [*names, *(f"{n}/" for n in rest if n != str(results) and not n.startswith("."))]
 
 
 def cards(incomplete: str) -> list[str]:
     """Completes the folder of a card in `results/evaluate/`."""
-    found = sorted(store_folder.RESULTS.glob("evaluate/*/*/card.json"))
-    return of(lambda: (str(card.parent) for card in found))(incomplete)
+    try:
+        written = sorted(store_folder.RESULTS.glob("evaluate/*/*/card.json"))
+    except OSError:
+        return []
+    return of(lambda: (str(card.parent) for card in written))(incomplete)
 
 
 def _lines_of(suite: str) -> list[str]:
     """The ids of a suite's lines; none if it cannot be read."""
     try:
         return [criterion.id for criterion in evaluation.load(suite).says.criterion]
-    except (InputError, StudyError):
+    except (InputError, StudyError, OSError):
         return []
 
 

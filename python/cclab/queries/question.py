@@ -13,7 +13,7 @@ from cclab.plan.plan import short_key
 from cclab.queries import columns as names
 from cclab.queries import swept
 from cclab.queries.answer import Answer, Source
-from cclab.queries.expression import condition, kind_of, used_in
+from cclab.queries.expression import condition, found, kind_of, used_in
 from cclab.queries.sql import column, prepare
 from cclab.store import Store
 from cclab.store.index import Index, file
@@ -98,7 +98,7 @@ class Question:
         wide = _with_swept(wide, Store(folder), source.connection) or wide
         told = {}
         for name in used_in(self.where, wide.terms):
-            term = wide.terms.get(name)
+            term = found(name, wide.terms)
             if term is not None:
                 told[name] = _values(source, term)
         return {name: values for name, values in told.items() if values}
@@ -176,8 +176,8 @@ def _values(source: Source, term: Term) -> str:
         ends = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
         unit = _unit(term)
         return f"{ends}, {unit}" if unit else ends
-    found = source.select(f"DISTINCT {term.value.text}", [term.value], f"LIMIT {_FEW + 1}")
-    words = sorted(str(value) for (value,) in found if value is not None)
+    rows = source.select(f"DISTINCT {term.value.text}", [term.value], f"LIMIT {_FEW + 1}")
+    words = sorted(str(value) for (value,) in rows if value is not None)
     return ", ".join(words) if term.kind == "text" and len(words) <= _FEW else ""
 
 

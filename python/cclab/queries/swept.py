@@ -12,7 +12,7 @@ from cclab import _core
 from cclab.expressions import Term
 from cclab.plan import text
 from cclab.queries.expression import kind_of
-from cclab.queries.sql import Sql, quoted
+from cclab.queries.sql import Sql
 from cclab.store.planned import planned
 
 if TYPE_CHECKING:
@@ -30,10 +30,11 @@ def terms(store: Store, connection: sqlite3.Connection, table: str) -> dict[str,
     run. Raises as `planned` does.
     """
     runs, keys = _values(store)
-    known = {key: _typed([values.get(key) for values in runs.values()]) for key in keys}
-    columns = ", ".join(f"{quoted(key)} {kind}" for key, (kind, _) in known.items())
-    if not columns:
+    if not keys:
         return {}
+    known = {key: _typed([values.get(key) for values in runs.values()]) for key in keys}
+    # By their places: to SQLite names that differ in capitals alone are one.
+    columns = ", ".join(f"k{place} {kind}" for place, (kind, _) in enumerate(known.values()))
     connection.execute(f"CREATE TEMP TABLE {_TABLE} (run TEXT PRIMARY KEY, {columns})")
     marks = ", ".join("?" * (len(known) + 1))
     connection.executemany(
@@ -43,12 +44,12 @@ def terms(store: Store, connection: sqlite3.Connection, table: str) -> dict[str,
             for run, values in runs.items()
         ],
     )
-    found = {}
-    for key, (kind, dimensions) in known.items():
-        of_run = f"(SELECT {quoted(key)} FROM {_TABLE} WHERE {_TABLE}.run = {table}.run)"
+    of_keys = {}
+    for place, (key, (kind, dimensions)) in enumerate(known.items()):
+        of_run = f"(SELECT k{place} FROM {_TABLE} WHERE {_TABLE}.run = {table}.run)"
         value = Sql(of_run, kind, frozenset({table}))
-        found[key] = Term(value, kind_of(kind), dimensions=dimensions)
-    return found
+        of_keys[key] = Term(value, kind_of(kind), dimensions=dimensions)
+    return of_keys
 
 
 def _values(store: Store) -> tuple[dict[str, dict[str, Any]], list[str]]:
