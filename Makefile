@@ -50,11 +50,12 @@ $(BIN)/cclab kernel build
 @echo "== kernel 6.1"
 $(BIN)/cclab kernel build --name 6.1
 endef
-# What merges the counts of the training run by which a wheel is compiled: of rustc's LLVM, and so no
-# newer; where Rust brings it itself, or --untrained asks for none, nothing is installed.
-TRAINER = @case '$(WHEEL_FLAGS)' in (*--untrained*) ;; (*) \
-	[ -x "$$(rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata" ] \
-	|| tests/install-packages.sh llvm-$(LLVM):llvm-profdata-$(LLVM) ;; esac
+# What merges the counts of the training run by which a wheel is compiled, of rustc's LLVM and no newer,
+# unless Rust brings it. Where it cannot be had, wheels/build.py says what to do.
+define TRAINER
+@[ -x "$$(rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata" ] \
+	|| tests/install-packages.sh llvm-$(LLVM):llvm-profdata-$(LLVM) || true
+endef
 # A program of Python's in an environment of its own, whose packages are not those of cclab.
 define PROGRAM
 @[ -x $(1)/bin/$(3) ] || { $(BIN)/python -m venv $(1) && \
@@ -88,7 +89,7 @@ kernel: setup ## Build the kernels of the linux backend, once
 
 .PHONY: wheel
 wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
-	$(TRAINER)
+	$(if $(findstring --untrained,$(WHEEL_FLAGS)),,$(TRAINER))
 	$(BIN)/python wheels/build.py $(WHEEL_FLAGS)
 
 .PHONY: sbom

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,10 +52,24 @@ def test_a_run_that_counts_nothing_is_no_training(
     guided = _module("guided")
     monkeypatch.setattr(guided, "TRAINING", tmp_path)
     monkeypatch.setattr(guided, "llvm_profdata", lambda: tmp_path / "llvm-profdata")
-    # The module of the tests has no counters.
     monkeypatch.setattr(guided, "_instrumented", lambda *_: _core.__file__)
     with pytest.raises(SystemExit, match="counted nothing"):
         guided.flags({}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("_RNvMNtNtNtCsjrHSEGnQ3l9_3std4sync4mpmc5wakerNtB2_5Waker6notify", True),
+        ("_ZN3std4sync4mpmc5array16Channel$LT$T$GT$4recv17hcfc3a707c694a6bbE", True),
+        ("_ZN9hashbrown11rustc_entry62_$LT$impl$u20$hashbrown..map..HashMap$LT$K$GT$17hE", True),
+        ("_ZN9cclab_sim8run_with17h488a504777e838d4E", False),
+        ("_ZN9cclab_tcp11acknowledge6on_ack17h488a504777e838d4E", False),
+        ("_ZN13cclab_analyze9direction7Sending4take17h488a504777e838d4E", False),
+    ],
+)
+def test_what_is_counted_by_chance_is_left_out_and_no_more(name: str, left_out: bool) -> None:
+    assert bool(re.search(_module("guided").BY_CHANCE, name)) == left_out
 
 
 def test_who_lacks_the_program_that_merges_counts_is_told_where_it_is(
