@@ -77,7 +77,7 @@ def _instrumented(environment: Mapping[str, str], target: Path, place: Path) -> 
 
 
 def _train(module: Path, place: Path) -> None:
-    """Does the training run: one run at a time, so that nothing but `BY_CHANCE` differs next time."""
+    """Does the training run: one run at a time, so that nothing but `BY_CHANCE` varies."""
     with tempfile.TemporaryDirectory() as home:
         package = Path(home) / "cclab"
         shutil.copytree(
