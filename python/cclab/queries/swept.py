@@ -13,7 +13,7 @@ from cclab.expressions import Term
 from cclab.plan import text
 from cclab.queries.expression import kind_of
 from cclab.queries.sql import Sql
-from cclab.store.planned import planned
+from cclab.store.planned import asking
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +27,7 @@ def terms(store: Store, connection: sqlite3.Connection, table: str) -> dict[str,
     """The swept keys of each run beside the rows of `table`.
 
     Of a run in several plans, or at several points of one, the first counts: that of the plan last
-    run. Raises as `planned` does.
+    run. Raises as `asking` does.
     """
     runs, keys = _values(store)
     if not keys:
@@ -56,7 +56,7 @@ def _values(store: Store) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """By the id of each run what its keys are, and every key."""
     runs: dict[str, dict[str, Any]] = {}
     keys: dict[str, None] = {}
-    for plan in planned(store).values():
+    for plan in asking(store):
         for point in plan.points:
             keys |= dict.fromkeys(point.params)
             for run in point.runs:

@@ -117,12 +117,8 @@ def marks(store: Store) -> list[str]:
     return [last, *store.plan_names()]
 
 
-def contents(store: Store) -> dict[str, str]:
-    """By the id of each run that the plans of `store` ask for, or may: the `content` of its plan.
-
-    Of a scenario in several plans it is that of the last one run; else of the largest, so that a
-    sweep that grew is one plan.
-    """
+def asking(store: Store) -> list[Planned]:
+    """The plans of `store` that ask for its runs, or may: the last one run first, then by size."""
     plans = [*planned(store).values()]
     # The order of the older ones is that of the names of their files, which says nothing.
     plans[1:] = sorted(plans[1:], key=lambda plan: (-len(plan.points), plan.content))
@@ -130,6 +126,16 @@ def contents(store: Store) -> dict[str, str]:
     if any(plan.until is not None for plan in plans) and not store.ids() <= runs:
         longest = [plan.to_json() for plan in unsettled(store)]
         plans += [msgspec.json.decode(text, type=Planned) for text in longest]
+    return plans
+
+
+def contents(store: Store) -> dict[str, str]:
+    """By the id of each run that the plans of `store` ask for, or may: the `content` of its plan.
+
+    Of a scenario in several plans it is that of the last one run; else of the largest, so that a
+    sweep that grew is one plan.
+    """
+    plans = asking(store)
     of_scenario: dict[bytes, str] = {}
     plan_of: dict[str, str] = {}
     for plan in plans:
