@@ -114,7 +114,7 @@ def _read_all(writer: subprocess.Popen[bytes]) -> bool:
     ("arguments", "complaint"),
     [
         (["study file.toml"], "not a packet capture: it begins with"),
-        (["missing.pcap"], "missing.pcap: No such file"),
+        (["missing.pcap"], "missing.pcap: there is no such file"),
         (["study file.toml", "--json", "--csv"], "--json and --csv: one of them"),
         (["study file.toml", "--max-connections", "0"], "--max-connections 0: at least 1"),
     ],

@@ -408,7 +408,7 @@ def test_the_command_prints_a_table_or_a_document(lossy: Path, cli: Cli) -> None
         ("no runs", WRONG_INPUT, "holds none of its runs"),
         ("cut", RUN_FAILED, "long.sender.pcapng: cut-off"),
         ("other", RUN_FAILED, "long.sender.pcapng: not a packet capture"),
-        ("gone", RUN_FAILED, "long.sender.pcapng: No such file"),
+        ("gone", RUN_FAILED, "long.sender.pcapng: there is no such file"),
         ("trace", RUN_FAILED, "is not as it was written"),
     ],
 )
