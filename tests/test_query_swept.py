@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
+    from cclab.queries.question import Table
 
 STUDY = """
 duration = "2s"
@@ -60,17 +61,17 @@ def _planned(results: Results, **wanted: object) -> set[str]:
 
 
 @pytest.mark.parametrize("table", ["runs", "flows"])
-def test_swept_keys_choose_runs_as_the_plan_has_them(swept: Results, table: str) -> None:
+def test_swept_keys_choose_runs_as_the_plan_has_them(swept: Results, table: Table) -> None:
     store = swept.store.path
     for condition, wanted in (
         ("flow.x.cc == 'bbr'", {"cc": "bbr"}),
         ("x.cc == 'bbr'", {"cc": "bbr"}),
         ("x.cc == 'bbr' and `flow.my-flow.count` > 1", {"cc": "bbr", "count": 2}),
     ):
-        found = query(store, condition, columns="run", table=table)  # type: ignore[arg-type]
-        assert set(found["run"]) == _planned(swept, **wanted), condition
-    found = query(store, "flow.rtt > 30ms", columns="run", table=table)  # type: ignore[arg-type]
-    assert set(found["run"]) == _planned(swept, rtt="40ms")
+        rows = query(store, condition, columns="run", table=table)
+        assert set(rows["run"]) == _planned(swept, **wanted), condition
+    rows = query(store, "flow.rtt > 30ms", columns="run", table=table)
+    assert set(rows["run"]) == _planned(swept, rtt="40ms")
 
 
 def test_swept_keys_are_columns_and_groups(swept: Results) -> None:

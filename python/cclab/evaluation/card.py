@@ -85,17 +85,17 @@ class Card:
             remarks.append(
                 f"{self.subject.name} is one of the standards, and so no worse than standard."
             )
-        if self.left_out:
-            number = len(self.left_out)
+        if self.not_in_short:
+            number = len(self.not_in_short)
             lines, them = ("a line", "it") if number == 1 else (f"{number} lines", "them")
             remarks.append(
-                f"The short form leaves out {lines}: {', '.join(self.left_out)}; the full form "
+                f"The short form leaves out {lines}: {', '.join(self.not_in_short)}; the full form "
                 f"(without --quick) judges {them}."
             )
         return remarks
 
     @property
-    def left_out(self) -> list[str]:
+    def not_in_short(self) -> list[str]:
         """The ids of the lines that the short form does not judge."""
         return [line.criterion.id for line in self.lines if line.unavailable == SHORT]
 
