@@ -115,6 +115,9 @@ def test_a_failure_says_what_was_measured() -> None:
     assert both.means == {"flow.a.goodput_bps": 20e6, "flow.b-c.goodput_bps": 19e6}
     second = _outcome("flow.a.goodput_bps > 0 and flow.b-c.goodput_bps < 1Mbit", PAIRED)
     assert second.measured == 19e6
+    assert "but it is 1.9e+07 (flow.a.goodput_bps 2e+07, flow.b-c.goodput_bps 1.9e+07)" in str(
+        second
+    )
 
 
 def test_points_have_runs_of_their_own_and_as_many_as_they_have() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import cclab
 from browser import Chromium, pages_in
-from cclab import report
+from cclab import pages, report
 from cclab.report import figures
 from conftest import STUDY
 
@@ -89,3 +89,15 @@ def test_images_inside_figures_are_shown_on_the_page(chromium: Chromium, tmp_pat
     drawn = {kind.name for kind in figures.FIGURES if (page.parent / f"{kind.name}.svg").exists()}
     assert {"heatmap", "matrix"} <= drawn
     assert pages_in(tmp_path) == [page, page.parent / "sweep.html"]
+
+
+@pytest.mark.parametrize(
+    ("message", "html"),
+    [
+        ("set `rwnd` to 1 < 2 MB", "set <code>rwnd</code> to 1 &lt; 2 MB"),
+        ("`<b>`", "<code>&lt;b&gt;</code>"),
+        ("a ` alone & well", "a ` alone &amp; well"),
+    ],
+)
+def test_what_is_typed_is_set_as_code(message: str, html: str) -> None:
+    assert pages.typed(message) == html

@@ -82,8 +82,8 @@ pub fn plan_documents(
         }
     };
     let document = json(&Document {
-        title: study.title(),
-        question: study.question(),
+        title: frame.title.as_deref(),
+        question: frame.question.as_deref(),
         expectations: expected,
         until: frame.until.as_ref(),
         baselines: &frame.baselines,

@@ -58,6 +58,10 @@ pub struct PlannedRun {
 pub struct Frame {
     /// As [`Plan::study`].
     pub study: Json,
+    /// The title, if the study has one.
+    pub title: Option<String>,
+    /// The question, if the study asks one.
+    pub question: Option<String>,
     /// As [`Plan::until`].
     pub until: Option<Until>,
     /// As [`Plan::expectations`].

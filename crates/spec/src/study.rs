@@ -25,8 +25,6 @@ pub struct Study {
     sources: Sources,
     document: Node,
     names: Names,
-    title: Option<String>,
-    question: Option<String>,
 }
 
 /// What the command line sets beside the study file.
@@ -72,33 +70,21 @@ impl Study {
             let document = Node::document(text, 0)?;
             let sweep = Sweep::of(&document, Vec::new(), &[])?;
             let base = without_sweep(&document);
-            let written = read_point(&base, &sweep.point(0))?;
+            read_point(&base, &sweep.point(0))?;
             // What the sweep replaces at every point is checked all the same; what it provides
             // may be absent.
             match from_node::<written::Study>(&base) {
                 Err(problem) if !problem.missing => return Err(problem),
                 _ => {}
             }
-            Ok((document, written))
+            Ok(document)
         };
-        let (document, written) = read().map_err(|problem| sources.locate(problem))?;
+        let document = read().map_err(|problem| sources.locate(problem))?;
         Ok(Study {
             sources,
             document,
             names,
-            title: written.title,
-            question: written.question,
         })
-    }
-
-    /// The title.
-    pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
-    }
-
-    /// The question.
-    pub fn question(&self) -> Option<&str> {
-        self.question.as_deref()
     }
 
     /// The study file as JSON, with the keys and values as written.
@@ -193,6 +179,8 @@ fn plan(
     let sweep = Sweep::of(&document, lists, &fixed)?;
     let mut frame = Frame {
         study: echo(&document, &sweep),
+        title: None,
+        question: None,
         until: None,
         expectations: Vec::new(),
         baselines: Vec::new(),
@@ -217,6 +205,8 @@ fn plan(
             frame.baselines.dedup();
             frame.expectations = expectations;
             frame.until = until;
+            frame.title.clone_from(&written.title);
+            frame.question.clone_from(&written.question);
         }
         check_seeds(&written, sweep.len())?;
         let backend = written.backend.name();

@@ -38,6 +38,17 @@ fn set(settings: &[&str]) -> Overrides {
 }
 
 #[test]
+fn a_title_is_set_like_any_other_key() {
+    let study = Study::load(&one_flow(""), "study.toml");
+    let overrides = set(&["title=Another", "question=Why?"]);
+    let frame = study
+        .and_then(|study| study.plan_points(&overrides, &|_, _| "1".to_owned(), &mut |_| Ok(())))
+        .expect("a good study");
+    assert_eq!(frame.title.as_deref(), Some("Another"));
+    assert_eq!(frame.question.as_deref(), Some("Why?"));
+}
+
+#[test]
 fn quickstart_is_two_scenarios_of_five_seeds() {
     let plan = plan(QUICKSTART);
     assert_eq!(plan.scenarios.len(), 2);

@@ -7,7 +7,7 @@ fn the_schema_page_is_the_declared_schema() {
     let page = include_str!("../../../docs/trace-schema.md");
     assert!(
         page == markdown(),
-        "run `cargo run -p cclab-trace --example schema > docs/trace-schema.md`"
+        "run `cargo run -p cclab-trace --example trace-schema > docs/trace-schema.md`"
     );
 }
 

@@ -72,7 +72,11 @@ class Outcome:
         """The check, the point and the value in one line."""
         at = f" at {self.where}" if self.params else ""
         but = "it is" if self.met else "but it is"
-        return f"{self.expectation.label}: {self.expectation.expression}, {but} {self.value}{at}"
+        joined = expression_of(self.expectation).tree["part"] in ("and", "or")
+        # Of several comparisons the value does not say which it is of.
+        names = f" ({_by_name(self.means)})" if joined and len(self.means) > 1 else ""
+        check = f"{self.expectation.label}: {self.expectation.expression}"
+        return f"{check}, {but} {self.value}{names}{at}"
 
     @property
     def where(self) -> str:
@@ -141,7 +145,11 @@ def _measured(outcome: Outcome) -> str:
     """The mean of each metric, where a check has several, of which one side tells little."""
     if len(outcome.means) == 1:
         return outcome.value
-    told = {name: "not measured" if v is None else f"{v:.6g}" for name, v in outcome.means.items()}
+    return _by_name(outcome.means)
+
+
+def _by_name(means: Mapping[str, float | None]) -> str:
+    told = {name: "not measured" if v is None else f"{v:.6g}" for name, v in means.items()}
     return ", ".join(f"{name} {value}" for name, value in told.items())
 
 

@@ -65,6 +65,18 @@ def _is_narrow(svg: bytes) -> bool:
     return width is not None and float(width[1]) < _NARROW_PT
 
 
+def typed(text: str) -> Markup:
+    """A message with what stands between back quotes, which is typed so, set as code."""
+    plain_and_code = text.split("`")
+    if len(plain_and_code) % 2 == 0:
+        return markup_escape(text)
+    parts = (
+        Markup("<code>{}</code>").format(part) if nth % 2 else markup_escape(part)
+        for nth, part in enumerate(plain_and_code)
+    )
+    return Markup().join(parts)
+
+
 def render(package: str, name: str, **said: Any) -> str:
     """The page that the template `name` of a package makes of what is `said`.
 
@@ -86,6 +98,7 @@ def _environment(package: str) -> jinja2.Environment:
     )
     held = _holder(environment)
     environment.filters["embedded"] = embedded
+    environment.filters["typed"] = typed
     environment.globals |= {
         "held": held,
         "joined": partial(_joined, held),

@@ -90,7 +90,7 @@ fn the_rows_are_exactly_what_is_printed() {
 fn the_schema_of_results_is_made_of_the_rows() {
     assert!(
         include_str!("../../../../docs/results.schema.json") == cclab_metrics::results_schema(),
-        "run `cargo run -p cclab-metrics --example schema > docs/results.schema.json`"
+        "run `cargo run -p cclab-metrics --example results-schema > docs/results.schema.json`"
     );
 }
 
