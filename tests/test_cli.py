@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +15,11 @@ from rich.console import Console
 
 from cclab import _core
 from cclab.cli import listing
-from cclab.cli.exits import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from cclab.cli.exits import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from cclab.cli.listing import What
 from cclab.cli.main import VERBS, invoke
 from cclab.store import Store
 from conftest import ROOT, STUDY, files_of
-from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from conftest import Cli
@@ -319,136 +315,6 @@ def test_doctor_says_when_results_cannot_be_written(cli: Cli, tmp_path: Path) ->
     assert "MISSING results folder: cannot write to results" in done.stdout
 
 
-def test_plan_shows_points_and_what_cannot_be_done(cli: Cli, study: Path) -> None:
-    done = cli("plan", study)
-    assert done.returncode == DONE, done.stderr
-    assert "short (reno), long (reno)" in done.stdout
-    assert "4 runs, about " in done.stdout
-    assert "backend sim: can do all of it" in done.stdout
-    nv = cli("plan", study, "--set", "flow.long.cc=nv")
-    assert nv.returncode == WRONG_INPUT
-    assert "backend sim cannot do flow.long.cc: variant nv" in nv.stdout
-    assert nv.stderr.startswith("error: backend 'sim' of this version does not do:")
-    lifted = "; --backend linux or netns has it\n"
-    assert f"\n  --set:1:14: flow.long.cc: variant nv{lifted}" in nv.stderr
-    assert "backend linux: can do all of it" in nv.stdout
-    linux = cli("plan", study, "--backend", "linux", "--json")
-    assert linux.returncode == DONE
-    assert json.loads(linux.stdout)["study"]["backend"] == "linux"
-
-
-def test_plan_shows_the_warnings_that_every_run_will_have(cli: Cli, tmp_path: Path) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text(
-        """
-        duration = "2s"
-        network.bottleneck = { rate = "10Mbit", queue = { limit = "100p" } }
-        flow = [
-            { name = "a", count = 2, rtt = "40ms" },
-            { name = "call", transport = "udp", rtt = "40ms", application = { kind = "video" } },
-        ]
-        traffic = [{ name = "web", kind = "poisson", load = 0.2, transfer = "30kB" }]
-        [sweep]
-        "flow.a.rtt" = ["20ms", "40ms"]
-        """
-    )
-    told = cli("plan", study)
-    assert told.returncode == DONE, told.stderr
-    assert "a.1 (cubic), a.2 (cubic), call (udp)" in told.stdout
-    assert "cross-traffic-without-rtt: " in told.stderr
-    assert "and the like in 1 more run, at 2 sweep points in all" in told.stderr
-    assert "the key flow.a.rtt, put traffic.web.rtt beside it" in told.stderr
-    planned = [
-        point["warnings"] for point in json.loads(cli("plan", study, "--json").stdout)["points"]
-    ]
-    ran = json.loads(cli("run", study, "--out", tmp_path / "out", "--json").stdout)["runs"]
-    for (foreseen,), run in zip(planned, ran, strict=True):
-        assert foreseen in run["warnings"]
-    reached = cli("plan", study, "--set", "traffic.web.rtt=40ms")
-    assert "cross-traffic-without-rtt" not in reached.stderr
-
-
-def test_what_a_backend_refuses_has_its_place_in_the_file(cli: Cli, study: Path) -> None:
-    lines = study.read_text().replace('kind = "droptail"', 'kind = "cake"').splitlines()
-    study.write_text("\n".join(lines))
-    number, line = next((n, one) for n, one in enumerate(lines, 1) if '"cake"' in one)
-    done = cli("plan", study)
-    assert done.returncode == WRONG_INPUT
-    column = line.index('"cake"') + 1
-    assert (
-        f"{study.name}:{number}:{column}: network.bottleneck.queue.kind: queue cake" in done.stderr
-    )
-
-
-def test_a_refusal_names_the_backends_that_would_not(cli: Cli, study: Path) -> None:
-    text = study.read_text().replace('kind = "droptail"', 'kind = "cake"')
-    study.write_text(text)
-    on_sim = cli("run", study, "--set", 'flow.long.command=["true"]')
-    assert on_sim.returncode == WRONG_INPUT
-    by_key = 'netns or linux with network.by = "kernel"'
-    assert f"queue cake; --backend {by_key} has it\n" in on_sim.stderr
-    assert "flow.long.command: programs of the host; --backend linux or netns has it\n" in (
-        on_sim.stderr
-    )
-    copa = cli("run", study, "--backend", "linux", "--set", "flow.long.cc=copa")
-    assert "yeah, dctcp, bbr, nv, cdg); --backend sim has it\n" in copa.stderr
-    events = ["--backend", "netns", "--set", 'trace.events=["queue"]', "--set", 'stack="rfc"']
-    done = cli("run", study, *events)
-    assert 'trace.events: events "queue"; --backend sim or linux has it\n' in done.stderr
-    assert 'stack: stack "rfc" (a kernel is "linux-6.12"); --backend sim has it\n' in done.stderr
-
-
-def test_a_refusal_names_the_network_that_lifts_it(cli: Cli, study: Path) -> None:
-    text = study.read_text()
-    traffic = '\n[[traffic]]\nname = "web"\nkind = "poisson"\nload = 0.1\ntransfer = "9kB"\n'
-    study.write_text(text.replace('kind = "droptail"', 'kind = "dualpi2"') + traffic)
-    assert cli("plan", study, "--backend", "linux").returncode == DONE
-    by = ("--set", 'network.by="kernel"')
-    refused = cli("plan", study, "--backend", "linux", *by, "--set", 'flow.long.cc="copa"').stderr
-    key = 'network.by = "simulator"'
-    queue = next(line for line in refused.splitlines() if "dualpi2" in line)
-    assert queue.endswith(f"; --backend sim or {key} has it")
-    assert f"traffic.web: cross traffic poisson; --backend sim or {key} has it\n" in refused
-    # Its hosts are a kernel's all the same.
-    assert "yeah, dctcp, bbr, nv, cdg); --backend sim has it\n" in refused
-    refused = cli("plan", study, "--backend", "netns", "--set", 'trace.events=["queue"]').stderr
-    assert "traffic.web: cross traffic poisson; --backend sim or linux has it\n" in refused
-    assert 'events "queue"; --backend sim or linux has it\n' in refused
-    netns = cli("plan", study, "--backend", "netns", "--set", key.replace(" ", ""))
-    assert netns.returncode == WRONG_INPUT
-    assert "network.by: the simulator's network (" in netns.stderr
-    assert "of this machine is not); --backend sim or linux has it\n" in netns.stderr
-    study.write_text(text.replace('kind = "droptail"', 'kind = "cake"'))
-    refused = cli("plan", study, "--backend", "linux").stderr
-    assert 'queue cake; --backend netns or network.by = "kernel" has it\n' in refused
-    assert cli("plan", study, "--backend", "linux", *by).returncode == DONE
-
-
-def test_a_variant_of_elsewhere_names_the_nearest_by_meaning(cli: Cli, study: Path) -> None:
-    for name, near in (
-        ("l4s", "`prague`, with a queue `dualpi2`"),
-        ("bbr2", "`bbr3`"),
-        ("bbrv3", "`bbr3`"),
-        ("Compound", "`illinois`"),
-    ):
-        done = cli("run", study, "--set", f"flow.long.cc={name}")
-        assert done.returncode == WRONG_INPUT
-        assert f"unknown variant `{name}`; the nearest by meaning is {near}" in done.stderr
-    done = cli("run", study, "--set", "flow.long.cc=tcp_cubic")
-    assert "did you mean `cubic`?" in done.stderr
-    # And what that tells is a study that runs.
-    told = ["--set", "flow.long.cc=prague"]
-    queue = "network.bottleneck.queue={ kind = 'dualpi2', limit = '1000p' }"
-    assert cli("plan", study, *told, "--set", queue).returncode == DONE
-
-
-def test_what_copies_of_a_flow_need_is_said_once(cli: Cli, study: Path) -> None:
-    done = cli("plan", study, "--set", "flow.long.cc=nv", "--set", "flow.long.count=4")
-    reason = "flow.long.*.cc (4 flows): variant nv"
-    assert done.stdout.count(reason) == 1
-    assert done.stderr.count(reason) == 1
-
-
 def test_versions_are_those_of_cclab_and_of_what_runs_and_numbers_go_through(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -501,106 +367,6 @@ def test_a_list_fits_eighty_columns_of_a_terminal_and_is_whole_in_a_pipe(
 def test_no_colours_outside_a_terminal_or_when_asked(cli: Cli, study: Path, tmp_path: Path) -> None:
     done = cli("run", study, "--out", tmp_path / "out", NO_COLOR="1")
     assert "\x1b" not in done.stdout + done.stderr
-
-
-def test_a_variant_that_returns_nonsense_is_a_failed_run_with_its_name(
-    study: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    # The core's tests have such variants; from here none can be registered.
-    what = "flow one: its variant mine returned a congestion window of 0 bytes"
-
-    def execute(*_: object) -> None:
-        raise _core.RunError(what)
-
-    monkeypatch.setattr(_core, "execute", execute)
-    assert invoke(["run", str(study), "--out", str(tmp_path / "out")]) == RUN_FAILED
-    assert what in capsys.readouterr().err
-
-
-def test_a_full_disk_is_a_failed_run_with_one_message(study: Path, tmp_path: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, 16_000))
-
-    command = [sys.executable, "-B", "-m", "cclab", "run", str(study)]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "out"), "--set", "duration=20s"],
-        preexec_fn=limit,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == RUN_FAILED
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("error: ")
-    assert "File too large" in done.stderr
-    assert list((tmp_path / "out" / "runs").iterdir()) == []
-
-
-def test_an_interrupt_keeps_finished_runs_and_stops_soon(study: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    # One of them takes hours: the test would hang if it were waited for.
-    durations = [*(f"{40_000 + n}ms" for n in range(399)), "10000000s"]
-    child = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "cclab", "run", study, "--out", out, "--jobs", "2"),
-            *("--set", f"sweep.duration={durations}", "--set", 'sweep.flow.short.cc=["reno"]'),
-            *("--repeat", "1"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    runs = out / "runs"
-    while not (runs.is_dir() and len(list(runs.iterdir())) >= 2):
-        assert child.poll() is None
-        time.sleep(0.01)
-    child.send_signal(signal.SIGINT)
-    told, complaint = child.communicate(timeout=PATIENCE_S)
-    assert child.returncode == INTERRUPTED
-    assert told == ""
-    assert "Traceback" not in complaint
-    assert "error: interrupted; finished runs are kept" in complaint
-    kept = sorted(path.name for path in runs.iterdir())
-    assert 2 <= len(kept) < 400
-    assert Store(out).names() == {f"{run}.zip" for run in Store(out).ids()}
-
-
-def test_an_interrupt_while_a_library_executes_text_gives_the_code_of_interrupts(
-    tmp_path: Path,
-) -> None:
-    """`python -m` died of SIGINT after its message: a dataclass is made of such text."""
-    (tmp_path / "interrupted.py").write_text(
-        "from cclab.cli import main\n"
-        "main.app = lambda *_, **__: exec('raise KeyboardInterrupt')\n"
-        "main.main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "interrupted"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "error: interrupted" in done.stderr
-    assert done.returncode == INTERRUPTED
-
-
-def test_a_reader_that_leaves_early_ends_the_command_quietly(study: Path) -> None:
-    command = f"'{sys.executable}' -m cclab plan '{study}' --json | true"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode in (DONE, 128 + signal.SIGPIPE)
-    assert done.stderr == ""
 
 
 def test_a_results_folder_is_gone_on_with_and_done_anew_elsewhere(
