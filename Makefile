@@ -158,7 +158,7 @@ test-python: develop
 	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
 
 .PHONY: null
-null: develop ## What suites say of a standard under two names, an hour (NULL_FLAGS="--suite nsperf --cards 20 --only 5.2")
+null: develop ## What suites say of a standard under two names, a quarter of an hour (NULL_FLAGS="--suite nsperf --cards 20 --only 5.2")
 	cd tests && ../$(BIN)/python -m nulls $(NULL_FLAGS)
 
 .PHONY: attack
