@@ -28,11 +28,13 @@ LOCK_FLAGS ?=
 UV := uv==0.13.9
 PIP_AUDIT := pip-audit==2.10.1
 CYCLONEDX := cyclonedx-bom==7.5.0
+ZIGBUILD := cargo-zigbuild==0.24.1
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
 AUDIT := .venv/$(subst ==,-,$(PIP_AUDIT))
 SBOM := .venv/$(subst ==,-,$(CYCLONEDX))
+ZIG := .venv/$(subst ==,-,$(ZIGBUILD))
 MODULE := python/cclab/_core.abi3.so
 AGENT := python/cclab/bin/cclab-agent
 JAVASCRIPT := tests/javascript/node_modules/.tools
@@ -75,7 +77,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 
 .PHONY: help
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 8
 
 .PHONY: setup
 setup: .venv/.core-release .venv/.agent-release ## Build cclab into .venv, as fast as it runs
@@ -91,6 +93,12 @@ kernel: setup ## Build the kernels of the linux backend, once
 wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
 	$(if $(findstring --untrained,$(WHEEL_FLAGS)),,$(TRAINER))
 	$(BIN)/python wheels/build.py $(WHEEL_FLAGS)
+
+.PHONY: wheel-aarch64
+wheel-aarch64: .venv/.core-release ## Build the wheel cclab for Linux on ARM into dist/, with zig
+	$(call PROGRAM,$(ZIG),$(ZIGBUILD),cargo-zigbuild)
+	rustup target add aarch64-unknown-linux-gnu
+	$(BIN)/python wheels/foreign.py aarch64-unknown-linux-gnu --zig $(ZIG)/bin
 
 .PHONY: sbom
 sbom: .venv/.core-release ## Write what the wheels are made of (CycloneDX) into dist/

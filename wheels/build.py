@@ -33,7 +33,8 @@ VERSION = _core.VERSION
 KERNELS = ("6.12", "6.1")
 """Those that the wheel brings."""
 
-_BIN = Path(sys.executable).parent
+BIN = Path(sys.executable).parent
+"""The programs beside this Python."""
 
 
 def main() -> None:
@@ -65,30 +66,38 @@ def core(out: Path, profile: str, *, trained: bool) -> Path:
     A release is compiled by a training run if it is to be `trained`. Of the profile that tests
     use, what they have built is packed, and paths stay in it.
     """
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    environment = {**os.environ, **date(), "CCLAB_BUILT_FROM": _revision()}
+    environment = {**os.environ, **date(), "CCLAB_BUILT_FROM": revision()}
     manual.write(manual.PLACE, int(environment["SOURCE_DATE_EPOCH"]))
     features = ["--features", "extension-module"]
     if profile == "release":
-        home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-        remapped = {ROOT: "/cclab", home: "/cargo"}
-        flags = [f"--remap-path-prefix={path}={name}" for path, name in remapped.items()]
-        target = target / "wheel"
-        environment |= {"CARGO_TARGET_DIR": str(target), RUSTFLAGS: SEPARATOR.join(flags)}
+        flags, place = without_paths(ROOT), target() / "wheel"
+        environment |= {"CARGO_TARGET_DIR": str(place), RUSTFLAGS: SEPARATOR.join(flags)}
         static = SEPARATOR.join([*flags, "-C", "target-feature=+crt-static"])
-        _agent(target, {**environment, RUSTFLAGS: static})
+        _agent(place, {**environment, RUSTFLAGS: static})
         if trained:
-            counts = guided.flags(environment, target)
+            counts = guided.flags(environment, place)
             environment |= {RUSTFLAGS: SEPARATOR.join([*flags, *counts])}
         # As the module that counts: counts are of functions by name, and the target is in names.
         features += ["--target", host()]
     else:
         features += ["--features", "as-tested"]
     with tempfile.TemporaryDirectory() as made:
-        maturin = [str(_BIN / "maturin"), "build", "--profile", profile, "--locked", *features]
+        maturin = [str(BIN / "maturin"), "build", "--profile", profile, "--locked", *features]
         subprocess.run([*maturin, "--out", made], cwd=ROOT, env=environment, check=True)
         (wheel,) = Path(made).glob("cclab-*.whl")
         return Path(shutil.move(wheel, out / wheel.name))
+
+
+def target() -> Path:
+    """Where cargo keeps what it builds."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def without_paths(sources: Path) -> list[str]:
+    """What rustc is told so that no path of this machine is in what it builds of `sources`."""
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    remapped = {sources: "/cclab", home: "/cargo"}
+    return [f"--remap-path-prefix={path}={name}" for path, name in remapped.items()]
 
 
 def _agent(target: Path, environment: dict[str, str]) -> None:
@@ -120,7 +129,7 @@ def kernels(out: Path) -> Path:
         environment = {**os.environ, **date()}
         environment["CCLAB_PLATFORM"] = f"manylinux_{glibc.replace('.', '_')}_x86_64"
         subprocess.run(
-            [_BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", place],
+            [BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", place],
             cwd=package,
             env=environment,
             check=True,
@@ -198,7 +207,7 @@ def date() -> dict[str, str]:
     return {"SOURCE_DATE_EPOCH": given or said(["git", "log", "-1", "--format=%ct"])}
 
 
-def _revision() -> str:
+def revision() -> str:
     """What is built: the commit, and whether it was changed; empty where there is no repository."""
     try:
         return said(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])

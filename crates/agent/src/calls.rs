@@ -12,7 +12,7 @@ use seccompiler::{
 
 /// Calls of User Mode Linux, of the C library in it, and of the processes that carry the guest's
 /// address spaces, whatever their arguments. What they do to files Landlock bounds.
-const ALLOWED: [i64; 128] = [
+const ALLOWED: &[i64] = &[
     // Files.
     libc::SYS_read,
     libc::SYS_write,
@@ -21,63 +21,47 @@ const ALLOWED: [i64; 128] = [
     libc::SYS_pread64,
     libc::SYS_pwrite64,
     libc::SYS_close,
-    libc::SYS_stat,
     libc::SYS_fstat,
-    libc::SYS_lstat,
     libc::SYS_newfstatat,
     libc::SYS_statx,
     libc::SYS_statfs,
     libc::SYS_fstatfs,
-    libc::SYS_access,
     libc::SYS_faccessat,
     libc::SYS_faccessat2,
     libc::SYS_lseek,
     libc::SYS_getdents64,
-    libc::SYS_readlink,
     libc::SYS_readlinkat,
     libc::SYS_ftruncate,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
-    libc::SYS_rename,
     libc::SYS_renameat,
     libc::SYS_renameat2,
-    libc::SYS_unlink,
     libc::SYS_unlinkat,
-    libc::SYS_mkdir,
     libc::SYS_mkdirat,
-    libc::SYS_rmdir,
     libc::SYS_getcwd,
     libc::SYS_chdir,
     libc::SYS_fchdir,
     libc::SYS_umask,
     libc::SYS_dup,
-    libc::SYS_dup2,
     libc::SYS_dup3,
-    libc::SYS_pipe,
     libc::SYS_pipe2,
     libc::SYS_eventfd2,
     // Waiting.
-    libc::SYS_poll,
     libc::SYS_ppoll,
-    libc::SYS_select,
     libc::SYS_pselect6,
-    libc::SYS_epoll_create,
     libc::SYS_epoll_create1,
     libc::SYS_epoll_ctl,
-    libc::SYS_epoll_wait,
     libc::SYS_epoll_pwait,
     libc::SYS_futex,
     libc::SYS_sched_yield,
     libc::SYS_restart_syscall,
     // Time.
-    libc::SYS_time,
     libc::SYS_times,
     libc::SYS_gettimeofday,
     libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
     libc::SYS_clock_nanosleep,
     libc::SYS_nanosleep,
-    libc::SYS_alarm,
     libc::SYS_getitimer,
     libc::SYS_setitimer,
     libc::SYS_timer_create,
@@ -96,10 +80,6 @@ const ALLOWED: [i64; 128] = [
     libc::SYS_msync,
     libc::SYS_madvise,
     libc::SYS_mincore,
-    libc::SYS_modify_ldt,
-    libc::SYS_set_thread_area,
-    libc::SYS_get_thread_area,
-    libc::SYS_arch_prctl,
     // Signals, which Landlock keeps among the guest's own processes, as it does `ptrace`.
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
@@ -108,14 +88,11 @@ const ALLOWED: [i64; 128] = [
     libc::SYS_rt_sigsuspend,
     libc::SYS_rt_sigtimedwait,
     libc::SYS_sigaltstack,
-    libc::SYS_pause,
     libc::SYS_kill,
     libc::SYS_tkill,
     libc::SYS_tgkill,
     libc::SYS_ptrace,
     // Processes, none of which leaves the group that ends with the run.
-    libc::SYS_fork,
-    libc::SYS_vfork,
     libc::SYS_execve,
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -132,7 +109,6 @@ const ALLOWED: [i64; 128] = [
     libc::SYS_getpid,
     libc::SYS_gettid,
     libc::SYS_getppid,
-    libc::SYS_getpgrp,
     libc::SYS_getpgid,
     libc::SYS_getsid,
     libc::SYS_getuid,
@@ -149,6 +125,37 @@ const ALLOWED: [i64; 128] = [
     libc::SYS_sysinfo,
     libc::SYS_uname,
 ];
+/// Those of them that only processors with an older list of calls have.
+#[cfg(target_arch = "x86_64")]
+const OLDER: &[i64] = &[
+    libc::SYS_access,
+    libc::SYS_alarm,
+    libc::SYS_arch_prctl,
+    libc::SYS_dup2,
+    libc::SYS_epoll_create,
+    libc::SYS_epoll_wait,
+    libc::SYS_fork,
+    libc::SYS_get_thread_area,
+    libc::SYS_getpgrp,
+    libc::SYS_lstat,
+    libc::SYS_mkdir,
+    libc::SYS_modify_ldt,
+    libc::SYS_pause,
+    libc::SYS_pipe,
+    libc::SYS_poll,
+    libc::SYS_readlink,
+    libc::SYS_rename,
+    libc::SYS_rmdir,
+    libc::SYS_select,
+    libc::SYS_set_thread_area,
+    libc::SYS_stat,
+    libc::SYS_time,
+    libc::SYS_unlink,
+    libc::SYS_vfork,
+];
+/// Others have none.
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: &[i64] = &[];
 /// The bits of the mode of a file that runs as its owner or its group, whoever starts it.
 const AS_ANOTHER: u64 = 0o6000;
 /// What may be asked of an open file: no locks, leases or notices, which others would feel.
@@ -194,9 +201,11 @@ type Rules = Result<Vec<SeccompRule>, BackendError>;
 /// # Errors
 /// If the kernel refuses.
 pub fn bound() -> Result<(), Box<dyn Error>> {
-    let whatever = ALLOWED.iter().map(|&call| (call, Vec::new()));
-    let mut calls: BTreeMap<i64, Vec<SeccompRule>> = whatever.collect();
+    let whatever = ALLOWED.iter().chain(OLDER);
+    let mut calls: BTreeMap<i64, Vec<SeccompRule>> =
+        whatever.map(|&call| (call, Vec::new())).collect();
     let plain = SeccompCmpOp::MaskedEq(AS_ANOTHER);
+    #[cfg(target_arch = "x86_64")]
     calls.insert(libc::SYS_open, together([(2, plain.clone(), 0)])?);
     calls.insert(libc::SYS_openat, together([(3, plain, 0)])?);
     calls.insert(libc::SYS_fcntl, either(1, OF_OPEN_FILES.map(unsigned))?);
