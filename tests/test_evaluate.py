@@ -352,8 +352,8 @@ def test_an_unknown_variant_and_an_unknown_suite_are_refused(
 def test_a_case_that_waits_for_a_phase_is_not_evaluated_of_who_tells_none() -> None:
     for variant, refused in [
         ("bbr3", set()),
-        ("bbr", {"down-time", "cruise-batches"}),
-        ("reno", {"drain-time", "down-time", "cruise-batches"}),
+        ("bbr", {"down-time", "cruise-batches", "probe-loss"}),
+        ("reno", {"drain-time", "down-time", "cruise-batches", "probe-loss"}),
     ]:
         loaded = evaluation.load("bbr")
         planned = evaluation.runs.plan(

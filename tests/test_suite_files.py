@@ -20,7 +20,7 @@ DEAF = Path(__file__).parent / "variants" / "deaf.c"
 
 VERSIONS = {
     "aqm": (4, "3f5f7dfe73e33253dfba6039e035d64925fe8a3a02355a13395d4d6f4afe2741"),
-    "bbr": (5, "158a6b44f6eac19ef84f0d37d293fc4ff9b5ab5384e60b6f4adf23cdd3491d78"),
+    "bbr": (6, "6b087dda8722d27d45cae8eb881539c066337f854259ac974cbb7fd4317e7a27"),
     "c4": (4, "291fae68da4296fe748dd7bf3e234c6838019f5901ee61b35b57235e94cc231a"),
     "l4s": (3, "777cbb8a9513d7c55730ce9e237c3e3c79d193eaf2966084a0ac91aed9c90a25"),
     "nsperf": (5, "74517b30898b3425095f462c96fedd6b8e5c8998b5754cadd418c0a750200aaa"),
