@@ -352,8 +352,8 @@ def test_an_unknown_variant_and_an_unknown_suite_are_refused(
 def test_a_case_that_waits_for_a_phase_is_not_evaluated_of_who_tells_none() -> None:
     for variant, refused in [
         ("bbr3", set()),
-        ("bbr", {"down-time", "cruise-batches"}),
-        ("reno", {"drain-time", "down-time", "cruise-batches"}),
+        ("bbr", {"down-time", "cruise-batches", "probe-loss"}),
+        ("reno", {"drain-time", "down-time", "cruise-batches", "probe-loss"}),
     ]:
         loaded = evaluation.load("bbr")
         planned = evaluation.runs.plan(
@@ -539,3 +539,20 @@ def test_a_kernel_that_is_to_be_built_first_is_asked_for(
     with pytest.raises(InputError, match=r"can do no scenario of the suite: kernel 6\.12 is not"):
         evaluation.evaluate("cubic", suite=suite, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_an_estimate_counts_on_as_many_processors_as_jobs(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+
+    def seconds_of_all(runs: list[object], backend: object, cpus: int) -> float:
+        counted.append(cpus)
+        return 1.0
+
+    monkeypatch.setattr("cclab.cli.evaluate.estimate.seconds_of_all", seconds_of_all)
+    monkeypatch.setattr("cclab.sweep.cpus", lambda: 4)
+    words = ["evaluate", "cubic", "--suite", str(suite), "--quick", "--out", str(tmp_path)]
+    for jobs in ("1", "9"):
+        assert invoke([*words, "--jobs", jobs]) in (DONE, EXPECTATION_FAILED)
+    assert counted == [1, 4]

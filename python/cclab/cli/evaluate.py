@@ -115,7 +115,7 @@ def evaluate(
     def announce(planned: Sequence[Planned]) -> None:
         able.extend(each for each in planned if not each.refusals)
         if able:
-            forecasts.append(_announce(able))
+            forecasts.append(_announce(able, jobs))
 
     with ExitStack() as stack:
 
@@ -156,15 +156,15 @@ def evaluate(
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _announce(able: Sequence[Planned]) -> estimate.Forecast:
-    """What is to run, and between which times that takes."""
+def _announce(able: Sequence[Planned], jobs: int | None) -> estimate.Forecast:
+    """What is to run, and between which times that takes, so many `jobs` at a time."""
     backend, cpus = backend_called(able[0].plan.backend), sweep.cpus()
     thought, every, missing = [], 0, 0
     for each in able:
         runs = [*each.plan.runs, *companions.of(each.plan).runs]
         there = each.store.ids()
         absent = [run for run in runs if run.id not in there]
-        thought.append(estimate.seconds_of_all(absent, backend, cpus))
+        thought.append(estimate.seconds_of_all(absent, backend, min(jobs or cpus, cpus)))
         every, missing = every + len(runs), missing + len(absent)
     told = f"{count(len(able), 'scenario')}, {count(every, 'run')}"
     if missing < every:

@@ -157,7 +157,8 @@ def evaluate(
         lines += _left_out(loaded, planned)
     order = {criterion.id: place for place, criterion in enumerate(loaded.says.criterion)}
     lines.sort(key=lambda line: order[line.criterion.id])
-    repeats = [each.plan.repeat for each in planned]
+    ran = [each for each in planned if compared[each.scenario.name] and not each.refusals]
+    repeats = [each.plan.repeat for each in ran or planned]
     card = Card(
         suite=loaded,
         quick=quick,

@@ -78,11 +78,12 @@ def plan(
         changed = [*scenario.set, *(scenario.quick.set if quick else ())]
         beside = standards if scenario.standards is None else scenario.standards
         values = json.dumps(list(dict.fromkeys([subject.key, *beside])))
-        replaced = [(subject.given, f"sweep.{key}={values}") for key in scenario.subject]
+        where = f"{suite.path.name}, scenario {shown.quoted(scenario.name)}"
+        replaced = [(where, setting) for setting in changed]
+        replaced += [(subject.given, f"sweep.{key}={values}") for key in scenario.subject]
         times = (scenario.quick.repeat if quick else None) or scenario.repeat
         try:
             made = study.plan(
-                set=changed,
                 replaced=replaced,
                 backend=backend,
                 repeat=times if repeat is None else repeat,
@@ -91,14 +92,16 @@ def plan(
         except (StudyError, InputError) as error:
             where = f"{suite.path}: scenario {shown.quoted(scenario.name)}"
             raise InputError(f"{where}: {error}") from None
-        possible, left_out = _possible(suite, scenario, made)
+        possible, left_out = _possible(suite, scenario, made, subject)
         store = Store(out / scenario.name)
-        why = refusals(suite, possible)
+        why = refusals(suite, possible, subject)
         planned.append(Planned(scenario, beside, possible, store, left_out, why))
     return planned
 
 
-def _possible(suite: Loaded, scenario: Scenario, made: Plan) -> tuple[Plan, list[LeftOut]]:
+def _possible(
+    suite: Loaded, scenario: Scenario, made: Plan, subject: Subject
+) -> tuple[Plan, list[LeftOut]]:
     """The plan without the settings of which the backend does not do all runs, and those; the
     whole plan if that would leave none."""
     if not any(point.unsupported or point.absent for point in made.points):
@@ -110,7 +113,7 @@ def _possible(suite: Loaded, scenario: Scenario, made: Plan) -> tuple[Plan, list
     left_out: list[LeftOut] = []
     possible: set[int] = set()
     for params, points in settings.values():
-        why = refusals(suite, made.with_points(points))
+        why = refusals(suite, made.with_points(points), subject)
         if why:
             left_out.append(LeftOut(params, why[0]))
         else:
@@ -120,10 +123,13 @@ def _possible(suite: Loaded, scenario: Scenario, made: Plan) -> tuple[Plan, list
     return made.with_points([p for p in made.points if id(p) in possible]), left_out
 
 
-def refusals(suite: Loaded, plan: Plan) -> list[str]:
-    """Why the backend cannot do the plan, with places in the suite; empty if it can."""
+def refusals(suite: Loaded, plan: Plan, subject: Subject) -> list[str]:
+    """Why the backend cannot do the plan, with places in the suite; empty if it can.
+
+    The variant under test is no place of a reason, which may be a standard's.
+    """
     why = plan.refusals if plan.unsupported else sweep.absent_kernels(plan)
-    return [each.replace(f"{suite.folder}/", "") for each in why]
+    return [each.replace(f"{suite.folder}/", "").removeprefix(f"{subject.given}: ") for each in why]
 
 
 def check(suite: Loaded, planned: Sequence[Planned], *, quick: bool) -> None:
