@@ -177,6 +177,7 @@ def test_a_card_is_told_in_four_forms(deaf: cclab.Card) -> None:
     assert "nobody can measure it \\| or could" in table
     page = (deaf.folder / "index.html").read_text()
     assert "worse than standard" in page
+    assert "p-value of breaking the bound, adjusted likewise: " in page
     assert "<svg" in page
     assert sorted(f.name for f in (deaf.folder / "figures").iterdir()) == ["loss.svg", "rival.svg"]
 
