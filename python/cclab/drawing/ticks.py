@@ -87,8 +87,15 @@ def logged(axis: Axis) -> None:
     no figure sets text as mathematics."""
     axes = axis.axes
     (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("log")
-    axis.set_major_formatter(LogFormatter())
-    axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
+    axis.set_major_formatter(_Plain())
+    axis.set_minor_formatter(_Plain(labelOnlyBase=False))
+
+
+class _Plain(LogFormatter):
+    """Numbers as they are elsewhere, 0.1 beside 1, where matplotlib has a number."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
 
 
 def spanned(axis: Axis, least: float, most: float, factor: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from matplotlib.lines import Line2D
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _ROW_IN = 0.32
 _LETTER_IN = 0.068
 _PANEL_IN = 4.2
+_LETTERS = int(_PANEL_IN / _LETTER_IN)
+"""What of a label fits below a panel."""
 _SPREAD = 0.5
 """Of a row, that its variants are spread over."""
 
@@ -81,7 +84,8 @@ def _drawn(line: Line) -> Drawing:
     better = {"higher": "more is better", "lower": "less is better"}[criterion.better]
     measure = criterion.measure[0].upper() + criterion.measure[1:]
     scaled = ", logarithmic" if axes.get_xscale() == "log" else ""
-    axes.set_xlabel(f"{measure}{f' ({unit})' if unit else ''}; {better}{scaled}")
+    label = f"{measure}{f' ({unit})' if unit else ''}; {better}{scaled}"
+    axes.set_xlabel(fill(label, _LETTERS))
     legend.above(figure, _entries(looks, bounded=bool(bounds)))
     return figure
 
