@@ -109,9 +109,7 @@ class Chromium:
         canvases with nothing on them, whichever of the page's series is chosen.
         """
         with self.opened(page) as tab:
-            images = [f"an image is not shown: {source}" for source in tab.value(_IMAGES)]
-            images += [f"nothing is drawn: {which}" for which in tab.value(_CANVASES)]
-            return tab.complaints() + images
+            return tab.broken()
 
     def call(self, method: str, session: str | None = None, **params: object) -> dict[str, Any]:
         """What it answers to an order."""
@@ -191,6 +189,12 @@ class Tab:
     def complaints(self) -> list[str]:
         """What went wrong since the page was loaded."""
         return [text for event in self._browser.events if (text := _complaint(event))]
+
+    def broken(self) -> list[str]:
+        """What went wrong since the page was loaded, and what of it does not show."""
+        images = [f"an image is not shown: {source}" for source in self.value(_IMAGES)]
+        images += [f"nothing is drawn: {which}" for which in self.value(_CANVASES)]
+        return self.complaints() + images
 
     def box(self, selector: str, nth: int = 0) -> tuple[float, float, float, float]:
         """Where the element number `nth` that `selector` matches is, after it was scrolled into
@@ -332,10 +336,15 @@ def _complaint(event: dict[str, Any]) -> str:
 
 
 def complaints_of(pages: list[Path], folder: Path) -> Iterator[str]:
-    """What goes wrong on each of `pages`, with its path; the browser is started if there is one."""
+    """What goes wrong on each of `pages`, with its path; the browser is started if there is one.
+
+    They are loaded into one tab: half of what a page takes is its tab.
+    """
     if not pages:
         return
-    with Chromium(folder) as chromium:
+    with Chromium(folder) as chromium, chromium.opened(pages[0]) as tab:
         for page in pages:
-            for complaint in chromium.complaints(page):
+            if page is not pages[0]:
+                tab.load(page.as_uri())
+            for complaint in tab.broken():
                 yield f"{page}: {complaint}"

@@ -25,6 +25,7 @@ from cclab import _core
 from cclab.kernel import recipe as recipes
 from cclab.store import Store
 from damaged_store import Bench, growing_sweep, two_studies
+from page_kinds import to_load
 from small_kernel import PATCH
 from two_flows import STUDY as STUDY
 from waiting import PATIENCE_S
@@ -51,15 +52,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session", autouse=True)
-def every_page_loads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Loads every page that the tests made, whatever made it, and fails on any that is broken.
+def every_page_loads(
+    tmp_path_factory: pytest.TempPathFactory, shared_place: Path
+) -> Iterator[None]:
+    """Loads the pages that the tests made, whatever made them, and fails on any that is broken.
 
-    Each process of the tests looks at its own, at its end.
+    Each process of the tests looks at its own, at its end; of pages that ask a browser for the
+    same things, one is loaded.
     """
     base = tmp_path_factory.getbasetemp()
     yield
+    pages = to_load(pages_in(base), shared_place / "asked-of-the-browser")
     # The path of a page has the name of the test that made it.
-    broken = list(complaints_of(pages_in(base), tmp_path_factory.mktemp("browser")))
+    broken = list(complaints_of(pages, tmp_path_factory.mktemp("browser")))
     if broken:
         pytest.fail("\n".join(["pages that a browser complains of:", *broken]), pytrace=False)
 

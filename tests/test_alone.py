@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,19 +149,24 @@ def test_a_fork_in_an_import_is_no_second_run(tmp_path: Path, calm: dict[str, by
 def test_who_sleeps_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alone, "HOOK_S", 3.0)
     monkeypatch.setattr(alone, "PATIENCE", 2)
-    began = time.monotonic()
-    asleep = why(tmp_path / "a", "import time; time.sleep(600)")
-    assert asleep == "fixed.py:10:22: on_ack: did not come back within 6 s"
     waiting = "import threading; one = threading.Lock(); one.acquire(); one.acquire()"
-    assert why(tmp_path / "b", waiting).endswith(": on_ack: did not come back within 6 s")
     # No line of Python comes to its turn: the C library waits for ever.
     stuck = "import ctypes, signal\n        signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 60))"
     stuck += "\n        ctypes.PyDLL(None).pause()"
-    assert why(tmp_path / "c", stuck) == "fixed.py: on_ack did not come back within 6 s"
-    fixed = "import time; time.sleep(600)\nclass Fixed: pass"
-    with pytest.raises(InputError, match=r"^fixed.py:1:14: import Fixed: did not come back within"):
-        ran(tmp_path / "d", "", fixed)
+    began = time.monotonic()
+    # All at once: none of them needs a processor.
+    with ThreadPoolExecutor(4) as pool:
+        asleep = "import time; time.sleep(600)"
+        imported = pool.submit(ran, tmp_path / "d", "", f"{asleep}\nclass Fixed: pass")
+        slept, waited, hung = pool.map(
+            why, [tmp_path / name for name in "abc"], [asleep, waiting, stuck]
+        )
+        with pytest.raises(InputError, match=r"^fixed.py:1:14: import Fixed: did not come back"):
+            imported.result()
     assert time.monotonic() - began < SOON_S
+    assert slept == "fixed.py:10:22: on_ack: did not come back within 6 s"
+    assert waited.endswith(": on_ack: did not come back within 6 s")
+    assert hung == "fixed.py: on_ack did not come back within 6 s"
 
 
 def test_what_a_class_started_ends_with_its_run(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from browser import Chromium, pages_in
+from browser import Chromium, complaints_of, pages_in
 from cclab import pages, report
 from cclab.report import figures
 from conftest import STUDY
+from page_kinds import to_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,43 +33,103 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         yield browser
 
 
-@pytest.mark.parametrize(
-    ("body", "complaint"),
-    [
-        (f'<img src="data:image/png;base64,{PIXEL}">', None),
-        (f'<svg><image href="data:image/png;base64,{PIXEL}"/></svg>', None),
-        ('<img src="data:image/png;base64,AAAA">', "an image is not shown: data:image/png"),
-        ('<svg><image href="heatmap-data:image/png;base64,AA"/></svg>', "not shown: heatmap-data:"),
-        ('<figure><h3>Sizes</h3><canvas height="0"></canvas></figure>', "is drawn: Sizes, 300 x 0"),
-        ("<canvas></canvas>", "nothing is drawn: a canvas, 300 x 150"),
-        (
-            "<canvas></canvas><script>"
-            "document.querySelector('canvas').getContext('2d').fillRect(0, 0, 9, 9)</script>",
-            None,
-        ),
-        (
-            '<button class="choice" value="udp1" onclick="document.body.append('
-            "document.createElement('canvas'))\"></button>",
-            "nothing is drawn: a canvas, 300 x 150, udp1",
-        ),
-        ("<script>console.error('so', 7)</script>", "so 7"),
-        ("<script>setTimeout(() => nothing.there, 0)</script>", "ReferenceError: nothing"),
-        ('<script src="https://example.org/x.js"></script>', "violates"),
-    ],
-)
-def test_a_browser_tells_what_is_broken(
-    chromium: Chromium, tmp_path: Path, body: str, complaint: str | None
-) -> None:
+BODIES: list[tuple[str, str | None]] = [
+    (f'<img src="data:image/png;base64,{PIXEL}">', None),
+    (f'<svg><image href="data:image/png;base64,{PIXEL}"/></svg>', None),
+    ('<img src="data:image/png;base64,AAAA">', "an image is not shown: data:image/png"),
+    ('<svg><image href="heatmap-data:image/png;base64,AA"/></svg>', "not shown: heatmap-data:"),
+    ('<figure><h3>Sizes</h3><canvas height="0"></canvas></figure>', "is drawn: Sizes, 300 x 0"),
+    ("<canvas></canvas>", "nothing is drawn: a canvas, 300 x 150"),
+    (
+        "<canvas></canvas><script>"
+        "document.querySelector('canvas').getContext('2d').fillRect(0, 0, 9, 9)</script>",
+        None,
+    ),
+    (
+        '<button class="choice" value="udp1" onclick="document.body.append('
+        "document.createElement('canvas'))\"></button>",
+        "nothing is drawn: a canvas, 300 x 150, udp1",
+    ),
+    ("<script>console.error('so', 7)</script>", "so 7"),
+    ("<script>setTimeout(() => nothing.there, 0)</script>", "ReferenceError: nothing"),
+    ('<script src="https://example.org/x.js"></script>', "violates"),
+]
+"""What is on a page, and what is to be told of it; None where nothing is broken."""
+
+
+def _page(file: Path, body: str) -> Path:
     # Not .html: what is broken on purpose is no page that the tests have to answer for.
-    file = tmp_path / "page.htm"
     policy = "default-src 'unsafe-inline'; img-src data:"
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     file.write_text(f"<!doctype html><html><head>{head}</head><body>{body}</body></html>")
-    told = chromium.complaints(file)
+    return file
+
+
+@pytest.mark.parametrize(("body", "complaint"), BODIES)
+def test_a_browser_tells_what_is_broken(
+    chromium: Chromium, tmp_path: Path, body: str, complaint: str | None
+) -> None:
+    told = chromium.complaints(_page(tmp_path / "page.htm", body))
     if complaint is None:
         assert told == []
     else:
         assert any(complaint in text for text in told), told
+
+
+def test_of_pages_one_after_the_other_each_is_told_by_its_name(tmp_path: Path) -> None:
+    pages = [_page(tmp_path / f"{n}.htm", body) for n, (body, _) in enumerate(BODIES)]
+    told = list(complaints_of(pages, tmp_path / "browser"))
+    for page, (_, complaint) in zip(pages, BODIES, strict=True):
+        of_it = [text for text in told if text.startswith(f"{page}: ")]
+        if complaint is None:
+            assert of_it == []
+        else:
+            assert any(complaint in text for text in of_it), told
+
+
+_DATA = '<script type="application/json">{}</script>'
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(
+            (whole, broken)
+            for whole, none in BODIES
+            for broken, told in BODIES
+            if told and not none
+        ),
+        ('<svg><path d="M 1 2"/></svg>', '<svg><path d="M NaN 2"/></svg>'),
+        ('<svg><rect width="1"/></svg>', '<svg><rect width="-1"/></svg>'),
+        ('<canvas height="7"></canvas>', '<canvas height="0"></canvas>'),
+        ("<p>one</p>", "<p onclick='x()'>one</p>"),
+        ("<script>draw(1)</script>", "<script>draw(2)</script>"),
+        (_DATA.format("[1, 2]"), _DATA.format("[1, null]")),
+        (_DATA.format("[[1], [2]]"), _DATA.format("[[1], []]")),
+        (_DATA.format('{"a": 1}'), _DATA.format('{"b": 1}')),
+        (_DATA.format('{"a": 1}'), _DATA.format('{"a": 1')),
+    ],
+)
+def test_a_page_that_asks_for_something_new_is_loaded(tmp_path: Path, one: str, other: str) -> None:
+    pages = [_page(tmp_path / "one.htm", one), _page(tmp_path / "other.htm", other)]
+    assert to_load(pages, tmp_path / "claims") == pages
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<p>8 Mbit/s of reno</p>", "<p>9 Mbit/s of cubic</p><p>and more of it</p>"),
+        ('<svg><path d="M 1 2"/></svg>', '<svg><path d="M 3 -4.5e-7"/></svg>'),
+        ('<a href="x.svg">x</a>', '<a href="y.svg" title="it">y</a><a href="z.svg">z</a>'),
+        (_DATA.format('{"a": [1, 2]}'), _DATA.format('{"a": [3]}')),
+    ],
+)
+def test_pages_that_differ_in_numbers_and_names_are_loaded_once(
+    tmp_path: Path, one: str, other: str
+) -> None:
+    pages = [_page(tmp_path / "one.htm", other), _page(tmp_path / "other.htm", one)]
+    assert to_load(pages, tmp_path / "claims") == pages[:1]
+    assert to_load(pages, tmp_path / "claims") == []
 
 
 def test_images_inside_figures_are_shown_on_the_page(chromium: Chromium, tmp_path: Path) -> None:

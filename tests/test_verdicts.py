@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from msgspec import structs
+from scipy import stats
 
 from cclab.evaluation import judge, told
-from cclab.evaluation.evidence import Line, Sample
+from cclab.evaluation.evidence import Beyond, Line, Sample
 from cclab.evaluation.schema import Criterion
 
 if TYPE_CHECKING:
@@ -283,3 +288,25 @@ def test_where_nothing_differs_one_line_in_twenty_at_most_is_called_worse() -> N
     assert called <= lines / 20
     # And with a correction for nothing, chance would have had its way.
     assert called < 8
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30),
+    st.sampled_from([0.025, 0.0125, 1e-3, 1e-5]),
+)
+def test_by_how_much_a_limit_is_exceeded_is_tested_as_scipy_does_it(
+    values: list[float], level: float
+) -> None:
+    excess = np.array(values)
+    beyond = Beyond.of(excess)
+    assume(beyond.deviation > 0 and beyond.estimate.mean != 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        tests = [stats.ttest_1samp(excess, 0.0, alternative=side) for side in ("greater", "less")]
+    assert [beyond.beyond_p, beyond.within_p] == [test.pvalue for test in tests]
+    # At the number of seeds that is said the mean is enough, and at none before.
+    seeds = np.arange(len(values) + 1, 10_001)
+    needed = stats.t.isf(level, seeds - 1) * beyond.deviation / np.sqrt(seeds)
+    enough = seeds[np.abs(beyond.estimate.mean) >= needed]
+    more = beyond.more_seeds(level, level)
+    assert more == (enough[0] - len(values) if len(enough) else None)

@@ -238,4 +238,4 @@ def _bench(place: Path) -> Iterator[Strike]:
         yield archives.strike
 
 
-ARCHIVES = Kind("an archive is damaged, or made to do harm, and imported", _bench, 60)
+ARCHIVES = Kind("an archive is damaged, or made to do harm, and imported", _bench, 30)

@@ -136,4 +136,4 @@ def _bench(place: Path) -> Iterator[Strike]:
     yield strike
 
 
-CAPTURES = Kind("a capture is damaged, and analyzed", _bench, 150)
+CAPTURES = Kind("a capture is damaged, and analyzed", _bench, 60)

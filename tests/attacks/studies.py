@@ -167,4 +167,4 @@ def _of_message(err: str) -> Iterator[str]:
         yield f"several messages: {err!r}"
 
 
-STUDIES = Kind("a study file is changed, and planned and explained", _bench, 150)
+STUDIES = Kind("a study file is changed, and planned and explained", _bench, 60)
