@@ -13,7 +13,6 @@ import argparse
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +24,8 @@ from programs import ROOT, said
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-GLIBC = "2.17"
-"""The oldest C library that the wheel is for: that of manylinux2014."""
+GLIBC = (2, 28)
+"""The oldest C library that the wheel is for."""
 
 
 def main() -> None:
@@ -49,27 +48,28 @@ def wheel(target: str, zig: Path, out: Path) -> Path:
         raise SystemExit(
             f"Rust has no library for {target}; please run: rustup target add {target}"
         )
-    with tempfile.TemporaryDirectory() as place:
-        sources, made = Path(place) / "sources", Path(place) / "made"
-        _copy(sources)
-        environment = {
-            **os.environ,
-            **build.date(),
-            "CCLAB_BUILT_FROM": build.revision(),
-            "CARGO_TARGET_DIR": str(build.target() / "foreign"),
-            "CARGO_PROFILE_RELEASE_STRIP": "symbols",
-            "PATH": os.pathsep.join((str(zig), os.environ["PATH"])),
-            RUSTFLAGS: SEPARATOR.join(build.without_paths(sources)),
-        }
-        manual.write(
-            sources / manual.PLACE.relative_to(ROOT), int(environment["SOURCE_DATE_EPOCH"])
-        )
-        _agent(target, sources, environment)
-        maturin = [str(build.BIN / "maturin"), "build", "--profile", "release", "--locked", "--zig"]
-        maturin += ["--features", "extension-module", "--target", target, "--out", str(made)]
-        subprocess.run(maturin, cwd=sources, env=environment, check=True)
-        (packed,) = made.glob("cclab-*.whl")
-        return Path(shutil.move(packed, out / packed.name))
+    place = build.target() / "foreign"
+    sources, made = place / "sources", place / "made"
+    for folder in (sources, made):
+        shutil.rmtree(folder, ignore_errors=True)
+    _copy(sources)
+    environment = {
+        **os.environ,
+        **build.date(),
+        "CCLAB_BUILT_FROM": build.revision(),
+        "CARGO_TARGET_DIR": str(place),
+        "CARGO_PROFILE_RELEASE_STRIP": "symbols",
+        "PATH": os.pathsep.join((str(zig), os.environ["PATH"])),
+        RUSTFLAGS: SEPARATOR.join(build.without_paths(sources)),
+    }
+    manual.write(sources / manual.PLACE.relative_to(ROOT), int(environment["SOURCE_DATE_EPOCH"]))
+    _agent(target, sources, environment)
+    maturin = [str(build.BIN / "maturin"), "build", "--profile", "release", "--locked", "--zig"]
+    maturin += ["--compatibility", "manylinux_{}_{}".format(*GLIBC)]
+    maturin += ["--features", "extension-module", "--target", target, "--out", str(made)]
+    subprocess.run(maturin, cwd=sources, env=environment, check=True)
+    (packed,) = made.glob("cclab-*.whl")
+    return Path(shutil.move(packed, out / packed.name))
 
 
 def _copy(place: Path) -> None:
@@ -85,9 +85,8 @@ def _copy(place: Path) -> None:
 def _agent(target: str, sources: Path, environment: Mapping[str, str]) -> None:
     """Builds the program that carries runs out, which here is for namespaces of the host alone."""
     cargo = ["cargo-zigbuild", "zigbuild", "--locked", "--release", "-p", "cclab-agent"]
-    subprocess.run(
-        [*cargo, "--target", f"{target}.{GLIBC}"], cwd=sources, env=environment, check=True
-    )
+    cargo += ["--target", "{}.{}.{}".format(target, *GLIBC)]
+    subprocess.run(cargo, cwd=sources, env=environment, check=True)
     place = sources / "python" / "cclab" / "bin" / "cclab-agent"
     place.parent.mkdir(exist_ok=True)
     shutil.copy(Path(environment["CARGO_TARGET_DIR"]) / target / "release" / place.name, place)
