@@ -50,6 +50,9 @@ hypothesis.settings.load_profile("any load")
 
 ROOT = Path(__file__).resolve().parent.parent
 
+JUDGED = "judged"
+"""In `shared_place`: what judges variants, whose pages are looked at as well."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def every_page_loads(
@@ -62,7 +65,8 @@ def every_page_loads(
     """
     base = tmp_path_factory.getbasetemp()
     yield
-    pages = to_load(pages_in(base), shared_place / "asked-of-the-browser")
+    made = [*pages_in(base), *pages_in(shared_place / JUDGED)]
+    pages = to_load(made, shared_place / "asked-of-the-browser")
     # The path of a page has the name of the test that made it.
     broken = list(complaints_of(pages, tmp_path_factory.mktemp("browser")))
     if broken:

@@ -10,6 +10,7 @@ import pytest
 import cclab
 import nulls
 from cclab import evaluation
+from conftest import JUDGED
 
 if TYPE_CHECKING:
     from cclab.evaluation.card import Card
@@ -29,7 +30,7 @@ def judged(
 @pytest.fixture(scope="session")
 def runs(shared_place: Path) -> Path:
     """Where the runs of all cards are, so that those of standards are carried out once."""
-    return shared_place / "judged"
+    return shared_place / JUDGED
 
 
 def verdicts(card: Card) -> dict[str, str]:
@@ -43,6 +44,14 @@ def test_a_standard_is_nowhere_worse_than_standard(runs: Path, standard: str) ->
     card = judged(standard, *lines, out=runs)
     assert card.faults == []
     assert card.counts["undecided"] == 0, card
+
+
+@pytest.mark.parametrize("standard", ["cubic", "reno"])
+def test_a_standard_meets_bounds(runs: Path, standard: str) -> None:
+    """Nothing is worse than itself; a bound it may break as others do."""
+    bounds = ("5.1.1-backoff", "5.1.1-gaps", "5.2-feedback", "7.2-wired")
+    told = verdicts(judged(standard, *bounds, out=runs, repeat=10))
+    assert {told[bound] for bound in bounds} == {"meets"}
 
 
 def test_bbr_loses_too_much_where_the_buffer_is_below_one_and_a_half_bdp(runs: Path) -> None:
@@ -67,6 +76,15 @@ def test_a_sender_at_a_constant_rate_fails(runs: Path) -> None:
         "5.2-feedback": "fails",
         "5.2-feedback-second": "not evaluated",
     }
+
+
+def test_a_second_without_feedback_is_seen(runs: Path) -> None:
+    """In the full form alone; 5.2-slow, there alone too, is 5.2-goodput at another rate."""
+    for variant, verdict in (("unresponsive", "fails"), ("cubic", "meets")):
+        card = evaluation.evaluate(
+            variant, only=["5.2-feedback-second"], against=["reno"], repeat=6, out=runs / "full"
+        )
+        assert verdicts(card) == {"5.2-feedback-second": verdict}
 
 
 def test_a_circuit_breaker_ends_who_does_not_yield_and_no_standard(runs: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_card_of_the_kernel_judges_what_it_can_run_and_names_the_rest(
     # The standard is meant, not the variant under test; and the user wrote no --set.
     beyond = "it cannot run on backend linux: "
     assert lines["newest"]["why"].startswith(f"{beyond}flow.x.cc: variant bbr3 (the kernel has: ")
-    where = "suite.toml, scenario 'resumed': flow.x.remembered: "
+    where = "suite.toml, scenario 'resumed', set: flow.x.remembered: "
     assert lines["resumed"]["why"].startswith(f"{beyond}{where}")
     table = (out / "card.md").read_text()
     page = (out / "index.html").read_text()

@@ -48,7 +48,7 @@ def wheel(target: str, zig: Path, out: Path) -> Path:
         raise SystemExit(
             f"Rust has no library for {target}; please run: rustup target add {target}"
         )
-    place = build.target() / "foreign"
+    place = build.target().resolve() / "foreign"
     sources, made = place / "sources", place / "made"
     for folder in (sources, made):
         shutil.rmtree(folder, ignore_errors=True)

@@ -125,7 +125,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sysinfo,
     libc::SYS_uname,
 ];
-/// Those of them that only processors with an older list of calls have.
+/// Calls that x86-64 has beside them; newer lists have the forms that end in `at`, and the like, alone.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[i64] = &[
     libc::SYS_access,
@@ -153,7 +153,7 @@ const OLDER: &[i64] = &[
     libc::SYS_unlink,
     libc::SYS_vfork,
 ];
-/// Others have none.
+/// See above: none.
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[i64] = &[];
 /// The bits of the mode of a file that runs as its owner or its group, whoever starts it.

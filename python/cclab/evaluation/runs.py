@@ -75,11 +75,12 @@ def plan(
         if quick and scenario.quick.skip:
             continue
         study = Study.load(suite.folder / scenario.study)
-        changed = [*scenario.set, *(scenario.quick.set if quick else ())]
         beside = standards if scenario.standards is None else scenario.standards
         values = json.dumps(list(dict.fromkeys([subject.key, *beside])))
         where = f"{suite.path.name}, scenario {shown.quoted(scenario.name)}"
-        replaced = [(where, setting) for setting in changed]
+        replaced = [(f"{where}, set", setting) for setting in scenario.set]
+        if quick:
+            replaced += [(f"{where}, quick.set", setting) for setting in scenario.quick.set]
         replaced += [(subject.given, f"sweep.{key}={values}") for key in scenario.subject]
         times = (scenario.quick.repeat if quick else None) or scenario.repeat
         try:
@@ -90,8 +91,11 @@ def plan(
                 seed=seed,
             )
         except (StudyError, InputError) as error:
-            where = f"{suite.path}: scenario {shown.quoted(scenario.name)}"
-            raise InputError(f"{where}: {error}") from None
+            inside = str(error).removeprefix(where)
+            if inside == str(error):
+                inside = f": {error}"
+            at = f"{suite.path}, scenario {shown.quoted(scenario.name)}"
+            raise InputError(f"{at}{inside}") from None
         possible, left_out = _possible(suite, scenario, made, subject)
         store = Store(out / scenario.name)
         why = refusals(suite, possible, subject)
