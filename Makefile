@@ -112,6 +112,7 @@ release: kernel ## All files of a release into dist/: wheels, SBOMs, sources of 
 	$(TRAINER)
 	rm -rf dist
 	$(BIN)/python wheels/build.py
+	$(MAKE) wheel-aarch64
 	$(MAKE) sbom
 	$(BIN)/python wheels/release.py gather
 

@@ -113,8 +113,13 @@ def guest_of(out: Path) -> int:
 
 def memory_files() -> set[str]:
     """Names of guests' memory in the folders where it may lie. It has none but for an instant."""
-    folders = (Path("/dev/shm"), Path("/tmp"))
-    return {str(file) for folder in folders for file in folder.glob("cclab-*/vm_file-*")}
+    names = set()
+    for folder in (Path("/dev/shm"), Path("/tmp")):
+        for place in folder.glob("cclab-*"):
+            # Others remove theirs meanwhile.
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                names |= {str(file) for file in place.iterdir() if file.match("vm_file-*")}
+    return names
 
 
 def memory_of(processes: Iterable[int]) -> set[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cclab import kernel
+from cclab.cli import checks
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError
@@ -252,3 +253,16 @@ def test_the_doctor_names_the_kernels(
     assert old["linux: kernel bbr3"]["remedy"] == (
         "cclab kernel build --source TARBALL --name bbr3"
     )
+
+
+def test_a_processor_that_can_run_no_kernel_is_told_so_before_anything_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert "User Mode Linux, which is for x86-64, and this processor is aarch64" in (
+        kernel.not_built()
+    )
+    with pytest.raises(InputError, match="this processor is aarch64"):
+        kernel.build()
+    (told,) = (check.found for check in checks.linux() if check.name == "linux: kernel")
+    assert "aarch64" in told

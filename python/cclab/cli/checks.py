@@ -64,6 +64,8 @@ def _default() -> list[Check]:
         return [Check("linux: kernel", False, False, str(error), "set CCLAB_KERNEL right")]
     if made is not None:
         return [Check("linux: kernel", True, False, f"{made.release}, {made.path}", "")]
+    if (why := kernel.foreign()) is not None:
+        return [Check("linux: kernel", False, False, why, "backend netns has this host's kernel")]
     packages = programs.missing()
     if not kernel.debian(kernel.DEFAULT).is_file():
         packages.append(kernel.package(kernel.DEFAULT))

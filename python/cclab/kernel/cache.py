@@ -20,6 +20,7 @@ import difflib
 import hashlib
 import json
 import os
+import platform
 import re
 import subprocess
 import time
@@ -154,6 +155,8 @@ def build_command(name: str | None = None) -> str:
 def not_built(name: str | None = None) -> str:
     """What to say where the kernel called `name`, or the default, is needed and not there."""
     name = DEFAULT if name is None else name
+    if (why := foreign()) is not None:
+        return f'the kernel {name} is not there: {why}; backend = "netns" has this host\'s kernel'
     called = {kernel.name: kernel.name for kernel in current()}
     others = f" (there are: {', '.join(called)})" if called else ""
     # A release is that of one kernel, whatever others are called.
@@ -163,6 +166,14 @@ def not_built(name: str | None = None) -> str:
     near = [called[close_name] for close_name in close]
     meant = f"did you mean {near[0]}? If not, please run" if near else "please run"
     return f"the kernel {name} is not built{others}; {meant}: {build_command(name)}"
+
+
+def foreign() -> str | None:
+    """Why no kernel can run on this processor; None if one can."""
+    here = platform.machine()
+    if here == "x86_64":
+        return None
+    return f"the kernels are User Mode Linux, which is for x86-64, and this processor is {here}"
 
 
 def is_series(name: str) -> bool:

@@ -55,10 +55,12 @@ def build(
     come with cclab for the tarball's series or the nearest one. `jobs` is the number of compilers
     at a time (one per CPU if None).
 
-    Raises `InputError` if the tarball is none of Linux, a patch does not apply to it, the name
-    and the source do not go together, or a program is missing; and `RunError` if the build fails
-    or the disk is full.
+    Raises `InputError` if this processor can run no such kernel, the tarball is none of Linux, a
+    patch does not apply to it, the name and the source do not go together, or a program is missing;
+    and `RunError` if the build fails or the disk is full.
     """
+    if (why := cache.foreign()) is not None:
+        raise InputError(why)
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
     if name is not None:

@@ -149,7 +149,7 @@ def html(
         "page.html.j2",
         title=title,
         facts=_facts(document, tables, talks),
-        problems=[(p["code"], p["count"], "", p["message"]) for p in document["problems"]],
+        problems=[(p["code"], str(p["count"]), "", p["message"]) for p in document["problems"]],
         connections=_rows(tables, chosen),
         talks=_talk_rows(talks, chosen),
         directions=directions,
