@@ -489,3 +489,14 @@ def test_a_file_that_is_no_capture_leaves_an_earlier_analysis_whole(
     assert analyze("text", "--out", own).returncode == WRONG_INPUT
     assert (own / "segments.parquet").read_bytes() == before
     assert not list(own.glob("*.part"))
+
+
+def test_the_page_tells_what_is_wrong_with_a_capture(
+    capture: Path, analyze: Analyze, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(capture.read_bytes()[:-7])
+    assert analyze(cut, "--out", "folder").returncode == DONE
+    (problem,) = json.loads((tmp_path / "folder" / "analysis.json").read_text())["problems"]
+    page = (tmp_path / "folder" / "index.html").read_text()
+    assert f"<li><code>{problem['code']}</code> {problem['count']}<br>" in page

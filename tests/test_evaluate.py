@@ -12,100 +12,20 @@ import jsonschema
 import pytest
 
 import cclab
+import small_suite
 from cclab import evaluation
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
-from cclab.errors import InputError, StudyError
+from cclab.errors import InputError
 from cclab.evaluation.evidence import Subject
 
 ROOT = Path(__file__).parents[1]
 DEAF = ROOT / "tests" / "variants" / "deaf.c"
 
-STUDY = """
-title    = "Two flows"
-duration = "10s"
-warmup   = "3s"
-
-[network.bottleneck]
-rate  = "5Mbit"
-queue = { limit = "1bdp" }
-
-[[flow]]
-name  = "x"
-rtt   = "40ms"
-start = { at = "0s", spread = "1s" }
-
-[[flow]]
-name  = "rival"
-rtt   = "40ms"
-start = { at = "0s", spread = "1s" }
-
-[sweep]
-"flow.x.cc"                      = ["cubic"]
-"network.bottleneck.queue.limit" = ["0.5bdp", "2bdp"]
-"""
-
-SUITE = """
-title     = "A suite"
-source    = "this test"
-version   = 3
-standards = ["cubic", "reno"]
-despite   = ["bottleneck-not-full", "too-few-loss-cycles", "no-congestion-signal", "flow-stalled",
-             "incomplete-transfer"]
-
-[[scenario]]
-name    = "two"
-title   = "Two flows"
-study   = "two.toml"
-subject = ["flow.x.cc"]
-repeat  = 4
-despite = ["not-converged"]
-quick   = { repeat = 2 }
-
-[[criterion]]
-id         = "loss"
-clause     = "1"
-obligation = "MUST"
-text       = "loses little"
-scenario   = "two"
-measure    = "share of packets dropped"
-value      = "bottleneck_drop_rate"
-unit       = "share"
-better     = "lower"
-margin     = 1.0
-slack      = 0.01
-
-[[criterion]]
-id         = "rival"
-clause     = "2"
-obligation = "SHOULD"
-text       = "leaves the other flow something"
-scenario   = "two"
-at         = { "network.bottleneck.queue.limit" = "2bdp" }
-measure    = "goodput of the other flow"
-value      = "window_goodput_bps"
-flow       = "rival"
-unit       = "bit/s"
-better     = "higher"
-margin     = 0.3
-above      = 1e5
-
-[[absent]]
-id         = "3"
-clause     = "3"
-obligation = "own"
-text       = "is kind"
-why        = "nobody can measure it | or could"
-"""
-
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suite") / "small"
-    folder.mkdir()
-    (folder / "two.toml").write_text(STUDY)
-    (folder / "suite.toml").write_text(SUITE)
-    return folder
+    return small_suite.write(tmp_path_factory.mktemp("suite") / "small")
 
 
 @pytest.fixture(scope="module")
@@ -258,96 +178,6 @@ def test_the_lines_of_a_suite_are_listed(capsys: pytest.CaptureFixture[str]) -> 
     assert told[1].split() == ["clause:", first["clause"]]
     assert invoke(["list", "suites", "nosuch"]) == WRONG_INPUT
     assert "no suite 'nosuch'" in capsys.readouterr().err
-
-
-def test_nobody_is_compared_with_itself_alone(suite: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="with itself alone"):
-        evaluation.evaluate("bbr", suite=suite, out=tmp_path / "out", against="bbr")
-
-
-@pytest.mark.parametrize(
-    ("change", "place", "problem"),
-    [
-        (("better     = ", "bettr      = "), "22:1", "unknown key `bettr`; did you mean `better`?"),
-        (('scenario   = "two"', 'scenario   = "tow"'), "22:1", "no scenario 'tow'"),
-        (("margin     = 1.0\nslack      = 0.01\n", ""), "18:1", "a margin, a bound"),
-        (('"two.toml"', '"tow.toml"'), "11:1", "no such file"),
-        (
-            ('id         = "rival"', 'id         = "loss"'),
-            "34:1",
-            "2 times a criterion called 'loss'",
-        ),
-        (('id         = "3"', 'id         = "loss"'), "49:1", "a criterion is called 'loss'"),
-        (("bottleneck_drop_rate", "bottleneck_drop_rate +"), "24:1", "in `bottleneck_drop_rate +`"),
-        (("better     = ", "better       "), "22:12", "Expected '='"),
-    ],
-)
-def test_a_suite_with_an_error_is_refused_where_it_stands(
-    tmp_path: Path, change: tuple[str, str], place: str, problem: str
-) -> None:
-    (tmp_path / "two.toml").write_text(STUDY)
-    text = SUITE.replace(*change, 1)
-    assert text != SUITE
-    (tmp_path / "suite.toml").write_text(text)
-    with pytest.raises(StudyError) as raised:
-        evaluation.load(tmp_path)
-    assert problem in str(raised.value)
-    line = str(raised.value).removeprefix(f"{tmp_path}/suite.toml:").partition(":")[0]
-    assert line.isdecimal(), raised.value
-
-
-@pytest.mark.parametrize(
-    ("value", "flow", "problem"),
-    [
-        ("window_goodput_bpz", "rival", "did you mean 'window_goodput_bps'?"),
-        ("window_goodput_bps", "", "it is a number of a flow"),
-        ("window_goodput_bps", "rifal", "no flow is called 'rifal'; there are rival, x"),
-        ("of('rifal', 'window_goodput_bps')", "rival", "no flow is called 'rifal'"),
-        ("sum(each('y*', 'window_goodput_bps'))", "", "no flow is called 'y*'"),
-        ("of('x', 'window_goodput')", "rival", "nothing is called 'window_goodput'"),
-        ("sum(sources('web*', 'fct_p95_s'))", "", "no source of traffic is called 'web*'"),
-        ("rate_bps(3)", "rival", "missing a required argument"),
-        ("window_goodput_bps", "*", "gives a number for each of several flows"),
-        ("each('*', 'window_goodput_bps')", "", "gives a number for each of several flows"),
-        ("slope(each('*', 'window_goodput_bpz'), each('*', 'rtt_min_s'))", "", "did you mean"),
-        ("rates_bps(3, 4)", "rival", "no function 'rates_bps'"),
-    ],
-)
-def test_a_value_that_no_run_will_have_is_refused_before_any(
-    tmp_path: Path, value: str, flow: str, problem: str
-) -> None:
-    (tmp_path / "two.toml").write_text(STUDY)
-    asked = ('value      = "window_goodput_bps"', f'value      = "{value}"')
-    text = SUITE.replace(*asked).replace('"rival"\nunit', f'"{flow}"\nunit')
-    (tmp_path / "suite.toml").write_text(text)
-    out = tmp_path / "out"
-    with pytest.raises(StudyError) as raised:
-        evaluation.evaluate("cubic", suite=tmp_path, out=out)
-    key = "flow" if flow == "rifal" else "value"
-    line = next(
-        number
-        for number, written in enumerate(text.splitlines(), 1)
-        if written.startswith(f"{key}  ") and (flow if key == "flow" else value) in written
-    )
-    assert str(raised.value).startswith(f"{tmp_path}/suite.toml:{line}:1: ")
-    assert problem in str(raised.value)
-    assert not out.exists()
-
-
-def test_an_unknown_variant_and_an_unknown_suite_are_refused(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["--suite", str(suite), "--out", str(tmp_path / "out")]
-    assert invoke(["evaluate", "cubik", *words]) == WRONG_INPUT
-    said = capsys.readouterr().err
-    assert "no variant 'cubik' to evaluate; did you mean 'cubic'?" in said
-    assert "suite.toml" not in said
-    assert invoke(["evaluate", str(tmp_path / "absent.c"), *words]) == WRONG_INPUT
-    assert not (tmp_path / "out").exists()
-    assert invoke(["evaluate", "cubic", "--suite", "nope"]) == WRONG_INPUT
-    assert "rfc9743" in capsys.readouterr().err
-    assert invoke(["evaluate", "cubic", "--suite", str(tmp_path)]) == WRONG_INPUT
-    assert "is no suite: there is no suite.toml in it" in capsys.readouterr().err
 
 
 def test_a_case_that_waits_for_a_phase_is_not_evaluated_of_who_tells_none() -> None:
@@ -531,15 +361,6 @@ def test_a_scenario_that_a_variant_cannot_do_is_on_a_card_though_it_is_the_only_
         assert line["verdict"] == "not evaluated"
         assert "what copa remembers, which sets its window itself" in line["why"]
     assert (tmp_path / "only" / "satellite-resume" / "card.json").is_file()
-
-
-def test_a_kernel_that_is_to_be_built_first_is_asked_for(
-    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cclab.sweep.absent_kernels", lambda plan: ["kernel 6.12 is not built"])
-    with pytest.raises(InputError, match=r"can do no scenario of the suite: kernel 6\.12 is not"):
-        evaluation.evaluate("cubic", suite=suite, out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_an_estimate_counts_on_as_many_processors_as_jobs(

@@ -77,7 +77,7 @@ def plan(
         study = Study.load(suite.folder / scenario.study)
         beside = standards if scenario.standards is None else scenario.standards
         values = json.dumps(list(dict.fromkeys([subject.key, *beside])))
-        where = f"{suite.path.name}, scenario {shown.quoted(scenario.name)}"
+        where = f"{suite.path}, scenario {shown.quoted(scenario.name)}"
         replaced = [(f"{where}, set", setting) for setting in scenario.set]
         if quick:
             replaced += [(f"{where}, quick.set", setting) for setting in scenario.quick.set]
@@ -91,11 +91,8 @@ def plan(
                 seed=seed,
             )
         except (StudyError, InputError) as error:
-            inside = str(error).removeprefix(where)
-            if inside == str(error):
-                inside = f": {error}"
-            at = f"{suite.path}, scenario {shown.quoted(scenario.name)}"
-            raise InputError(f"{at}{inside}") from None
+            told = str(error)  # which names the scenario where its own settings are wrong
+            raise InputError(told if told.startswith(where) else f"{where}: {told}") from None
         possible, left_out = _possible(suite, scenario, made, subject)
         store = Store(out / scenario.name)
         why = refusals(suite, possible, subject)
