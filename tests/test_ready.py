@@ -75,6 +75,9 @@ def test_they_are_listed_and_a_wrong_name_gets_the_nearest(cli: Cli, tmp_path: P
     told = cli("run", "rrull", cwd=tmp_path)
     assert told.returncode == 2
     assert "did you mean the ready study rrul?" in told.stderr
+    told = cli("run", "nosuch", cwd=tmp_path)
+    assert told.returncode == 2
+    assert "no such file and no ready study; `cclab list studies` lists those" in told.stderr
 
 
 def test_a_file_goes_before_a_ready_study(cli: Cli, tmp_path: Path) -> None:

@@ -60,9 +60,7 @@ class Study:
             with file.open("rb") as stream:
                 raw = stream.read(_LARGEST + 1)
         except FileNotFoundError:
-            near = ready.nearest(str(path))
-            hint = f"; did you mean the ready study {near}?" if near else ""
-            raise InputError(f"{file}: no such file{hint}") from None
+            raise InputError(f"{file}: no such file{ready.hint(str(path))}") from None
         except IsADirectoryError:
             hint = f"; did you mean {file / 'study.toml'}?" if _holds_study(file) else ""
             raise InputError(f"{file} is a folder, not a study file{hint}") from None

@@ -18,7 +18,11 @@ def file_of(name: str) -> Path | None:
     return _FOLDER / f"{name}.toml" if name in names() else None
 
 
-def nearest(name: str) -> str | None:
-    """The ready study that somebody who writes `name` may mean."""
+def hint(name: str) -> str:
+    """What a message that there is no file called `name` adds of ready studies, if anything."""
     near = difflib.get_close_matches(name, names(), n=1)
-    return near[0] if near else None
+    if near:
+        return f"; did you mean the ready study {near[0]}?"
+    if Path(name).name == name and not Path(name).suffix:
+        return " and no ready study; `cclab list studies` lists those"
+    return ""
