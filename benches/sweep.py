@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab import sweep
+from cclab import machine
 from cclab.execute import execute
 from cclab.execute.backends.sim import Simulator
 from cclab.execute.crew import Local
@@ -80,7 +80,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=10_000)
     options.add_argument("--json", type=Path)
     asked = options.parse_args()
-    jobs = sweep.cpus()
+    jobs = machine.cpus()
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "short.toml"
         file.write_text(STUDY, encoding="utf-8")

@@ -16,6 +16,11 @@ _MEMORY_OF_V1 = "memory"
 _OF_PROCESS = Path("/proc/self/cgroup")
 
 
+def cpus() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def memory() -> int:
     """Bytes of memory that this process may come to have: those of the machine, or of its control
     group or limits where that is less."""

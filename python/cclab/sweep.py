@@ -4,18 +4,16 @@ measured, and read."""
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from cclab import kernel, shown
+from cclab import kernel, machine, shown
 from cclab.errors import DamagedRunsError, DamageError, InputError, RunError, StoreError
 from cclab.execute import execute
 from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Local
 from cclab.execute.state import Rounds
 from cclab.late import late
-from cclab.machine import MOST_JOBS
 from cclab.measure.repeats import Growth
 from cclab.plan import companions
 from cclab.store.index import Index
@@ -139,11 +137,6 @@ def absent_kernels(plan: Plan) -> list[str]:
         f"{place}: {kernel.not_built(name)}" if place else kernel.not_built(name)
         for place, name in absent
     ]
-
-
-def cpus() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 @dataclass
@@ -307,8 +300,8 @@ def _refresh_index(store: Store) -> None:
 def _check_workers(jobs: int | None, cluster: Scheduler | None) -> None:
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
-    if jobs is not None and jobs > MOST_JOBS:
-        raise InputError(f"jobs is {jobs}; it must be at most {MOST_JOBS}")
+    if jobs is not None and jobs > machine.MOST_JOBS:
+        raise InputError(f"jobs is {jobs}; it must be at most {machine.MOST_JOBS}")
     if cluster is not None and jobs is not None:
         raise InputError("jobs are of this machine, and a cluster has others: one or the other")
 
@@ -321,7 +314,7 @@ def _crew(
     if cluster is None:
         if todo:
             backend.check(todo)
-        yield Local(backend, jobs or cpus())
+        yield Local(backend, jobs or machine.cpus())
         return
     # Not everyone has its library.
     from cclab.execute.cluster import Cluster

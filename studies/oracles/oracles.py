@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from cclab import _core, sweep
+from cclab import _core, machine, sweep
 from cclab.errors import InputError, RunError
 from cclab.plan.study import Study
 from cclab.store import Store
@@ -379,7 +379,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rival", choices=["no", "yes"], action="append")
     parser.add_argument("--record", action="store_true", help="run what no recording has yet")
     parser.add_argument("--again", action="store_true", help="record anew what is there")
-    parser.add_argument("--jobs", type=int, default=sweep.cpus(), metavar="N")
+    parser.add_argument("--jobs", type=int, default=machine.cpus(), metavar="N")
     return parser.parse_args()
 
 

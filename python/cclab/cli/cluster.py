@@ -16,7 +16,7 @@ from cclab.cli import options
 from cclab.cli.console import count, note, tell
 from cclab.errors import InputError
 from cclab.execute.address import Scheduler
-from cclab.sweep import cpus
+from cclab.machine import cpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ from cclab.cli import options
 from cclab.cli.checks import Check
 from cclab.cli.console import line_of, print_json, stdout
 from cclab.errors import StoreError
+from cclab.machine import cpus
 from cclab.store import Store
 from cclab.store.folder import RESULTS
-from cclab.sweep import cpus
 
 if TYPE_CHECKING:
     from rich.text import Text

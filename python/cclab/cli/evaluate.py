@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.box import SIMPLE_HEAD
 
-from cclab import shown, sweep
+from cclab import machine, shown
 from cclab.cli import choices, options
 from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
 from cclab.cli.exits import EXPECTATION_FAILED
@@ -158,7 +158,7 @@ def evaluate(
 
 def _announce(able: Sequence[Planned], jobs: int | None) -> estimate.Forecast:
     """What is to run, and between which times that takes, so many `jobs` at a time."""
-    backend, cpus = backend_called(able[0].plan.backend), sweep.cpus()
+    backend, cpus = backend_called(able[0].plan.backend), machine.cpus()
     thought, every, missing = [], 0, 0
     for each in able:
         runs = [*each.plan.runs, *companions.of(each.plan).runs]

@@ -16,10 +16,11 @@ from cclab.errors import InputError
 from cclab.execute import estimate
 from cclab.execute.backends import BACKENDS
 from cclab.execute.backends import backend as backend_of
+from cclab.machine import cpus
 from cclab.measure.summary import folded
 from cclab.plan import Plan, Point, Run, companions, short_key, text
 from cclab.plan.study import Study
-from cclab.sweep import check, cpus
+from cclab.sweep import check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import re
 import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab import whole
+from cclab import machine, whole
 from cclab.errors import InputError, RunError
 from cclab.kernel import cache, patching, programs, tree
 from cclab.kernel.recipe import FRAGMENT, Recipe
@@ -208,7 +207,7 @@ def _compile(source: Path, out: Path, jobs: int | None, workshop: Workshop) -> N
         total = max(_OBJECTS, done)
         workshop.tell(done / total, f"{done}/{total} files")
 
-    number = jobs or len(os.sched_getaffinity(0))
+    number = jobs or machine.cpus()
     workshop.run(
         ["make", "-C", source, f"O={out}", "ARCH=um", f"-j{number}", "linux"],
         each=count,

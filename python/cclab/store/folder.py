@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from cclab import _core, shell, shown
+from cclab import _core, machine, shell, shown
 from cclab.errors import DamagedPlanError, InputError, RunError, StoreError
 from cclab.late import late
 from cclab.plan import SCHEMA, Plan
@@ -200,7 +200,7 @@ class Store:
             except RunError as error:
                 return error
 
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        with ThreadPoolExecutor(machine.cpus()) as pool:
             return dict(zip(older, pool.map(measured, older), strict=True))
 
     def trace(self, run_id: str) -> Trace:
