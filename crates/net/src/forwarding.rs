@@ -1,6 +1,12 @@
 //! Where packets go from the far end of each link.
 
+mod table;
+
+use std::collections::BTreeSet;
+
 use cclab_units::Time;
+
+use table::Table;
 
 /// The packet has reached a host.
 pub const HOST: u32 = u32::MAX;
@@ -41,9 +47,9 @@ pub struct Change {
 enum NextHop {
     Unused,
     Always(u32),
-    ByFlow(Vec<u32>),
+    ByFlow(Table<u32>),
     /// For data and for acknowledgements.
-    ByFlowAndWay(Vec<[u32; 2]>),
+    ByFlowAndWay(Table<[u32; 2]>),
 }
 
 impl Forwarding {
@@ -118,19 +124,22 @@ impl Forwarding {
 
     /// The table of `link` becomes one that tells data and acknowledgements apart.
     fn set_way(&mut self, link: usize, flow: usize, way: usize, next: u32) {
-        self.tell_apart(link)[flow][way] = next;
+        let flows = self.flows;
+        let table = self.tell_apart(link);
+        let mut ways = table.of(flow as u32);
+        ways[way] = next;
+        table.set(flow as u32, ways, flows);
     }
 
     /// The table of `link`, which becomes one that tells data and acknowledgements apart.
-    fn tell_apart(&mut self, link: usize) -> &mut Vec<[u32; 2]> {
-        let flows = self.flows;
+    fn tell_apart(&mut self, link: usize) -> &mut Table<[u32; 2]> {
         let hop = self.hop(link);
         let known = std::mem::replace(hop, NextHop::Unused);
         *hop = NextHop::ByFlowAndWay(match known {
             NextHop::ByFlowAndWay(table) => table,
-            NextHop::ByFlow(table) => table.into_iter().map(|next| [next; 2]).collect(),
-            NextHop::Always(next) => vec![[next; 2]; flows],
-            NextHop::Unused => vec![[HOST; 2]; flows],
+            NextHop::ByFlow(table) => table.map(|next| [next; 2]),
+            NextHop::Always(next) => Table::new([next; 2]),
+            NextHop::Unused => Table::new([HOST; 2]),
         });
         match hop {
             NextHop::ByFlowAndWay(table) => table,
@@ -147,17 +156,17 @@ impl Forwarding {
 
     /// Lets another flow, the next in order, go where the flow `like` goes.
     pub fn add_like(&mut self, like: u32) {
-        let like = like as usize;
+        let added = self.flows as u32;
         for hop in &mut self.next {
             match hop {
                 NextHop::Unused | NextHop::Always(_) => {}
-                NextHop::ByFlow(table) => table.push(table[like]),
-                NextHop::ByFlowAndWay(table) => table.push(table[like]),
+                NextHop::ByFlow(table) => table.add_like(added, like),
+                NextHop::ByFlowAndWay(table) => table.add_like(added, like),
             }
         }
         self.flows += 1;
         if !self.coming.is_empty() {
-            self.likes.push(like as u32);
+            self.likes.push(like);
         }
     }
 
@@ -168,22 +177,24 @@ impl Forwarding {
             NextHop::Unused => *hop = NextHop::Always(next),
             NextHop::Always(known) if *known == next => {}
             NextHop::Always(known) => {
-                let mut table = vec![*known; flows];
-                table[flow] = next;
+                let mut table = Table::new(*known);
+                table.set(flow as u32, next, flows);
                 *hop = NextHop::ByFlow(table);
             }
-            NextHop::ByFlow(table) => table[flow] = next,
-            NextHop::ByFlowAndWay(table) => table[flow] = [next; 2],
+            NextHop::ByFlow(table) => table.set(flow as u32, next, flows),
+            NextHop::ByFlowAndWay(table) => table.set(flow as u32, [next; 2], flows),
         }
     }
 
-    /// Where packets go from the far end of `link`, whatever their flow; a place may come twice.
-    pub fn all_next(&self, link: usize) -> &[u32] {
+    /// The places to which packets go from the far end of `link`, whatever their flow.
+    pub fn all_next(&self, link: usize) -> BTreeSet<u32> {
         match self.next.get(link) {
-            Some(NextHop::Always(next)) => std::slice::from_ref(next),
-            Some(NextHop::ByFlow(table)) => table,
-            Some(NextHop::ByFlowAndWay(table)) => table.as_flattened(),
-            Some(NextHop::Unused) | None => &[],
+            Some(NextHop::Always(next)) => BTreeSet::from([*next]),
+            Some(NextHop::ByFlow(table)) => table.all(self.flows).copied().collect(),
+            Some(NextHop::ByFlowAndWay(table)) => {
+                table.all(self.flows).flatten().copied().collect()
+            }
+            Some(NextHop::Unused) | None => BTreeSet::new(),
         }
     }
 
@@ -202,8 +213,8 @@ impl Forwarding {
     pub fn next(&self, link: usize, flow: u32, backward: bool) -> u32 {
         match &self.next[link] {
             NextHop::Always(next) => *next,
-            NextHop::ByFlow(table) => table[flow as usize],
-            NextHop::ByFlowAndWay(table) => table[flow as usize][usize::from(backward)],
+            NextHop::ByFlow(table) => table.of(flow),
+            NextHop::ByFlowAndWay(table) => table.of(flow)[usize::from(backward)],
             NextHop::Unused => HOST,
         }
     }

@@ -15,16 +15,18 @@ use crate::link::Link;
 /// All that a link leads to must allow it, and what is fed ahead does not feed ahead itself.
 /// Impairments must be in their places before.
 pub fn fuse(links: &mut [Link], forwarding: &Forwarding, entries: &BTreeSet<u32>) {
-    let leads_to =
-        |link: usize| -> BTreeSet<u32> { forwarding.all_next(link).iter().copied().collect() };
     let mut feeders = vec![0_u32; links.len()];
     for link in 0..links.len() {
-        for next in leads_to(link).into_iter().filter(|&next| next != HOST) {
+        for next in forwarding
+            .all_next(link)
+            .into_iter()
+            .filter(|&next| next != HOST)
+        {
             feeders[next as usize] += 1;
         }
     }
     for index in 0..links.len() {
-        let next = leads_to(index);
+        let next = forwarding.all_next(index);
         let feeder = &links[index];
         let fits = |&next: &u32| {
             next != HOST

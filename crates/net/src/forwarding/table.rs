@@ -1,0 +1,141 @@
+//! What a link has to know of each flow, in as little memory as the flows that cross it take.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+/// A value for each flow.
+#[derive(Clone, Debug)]
+pub(super) enum Table<T> {
+    /// Some flows have their own, the others have the same. A link of a large network is crossed by
+    /// few of the flows.
+    Some {
+        own: HashMap<u32, T, FixedState>,
+        others: T,
+    },
+    /// As many as there are flows.
+    Each(Vec<T>),
+}
+
+/// An entry of a map takes so many times the memory of an entry of a vector.
+const ROOM: usize = 4;
+
+impl<T: Copy> Table<T> {
+    /// `value` for every flow.
+    pub fn new(value: T) -> Table<T> {
+        Table::Some {
+            own: HashMap::default(),
+            others: value,
+        }
+    }
+
+    /// That of `flow`.
+    #[inline]
+    pub fn of(&self, flow: u32) -> T {
+        match self {
+            Table::Each(values) => values[flow as usize],
+            Table::Some { own, others } => *own.get(&flow).unwrap_or(others),
+        }
+    }
+
+    /// `flow`, of so many, has `value`.
+    pub fn set(&mut self, flow: u32, value: T, count: usize) {
+        match self {
+            Table::Each(values) => values[flow as usize] = value,
+            Table::Some { own, others } => {
+                own.insert(flow, value);
+                if ROOM * own.len() >= count {
+                    let mut values = vec![*others; count];
+                    for (&flow, &value) in own.iter() {
+                        values[flow as usize] = value;
+                    }
+                    *self = Table::Each(values);
+                }
+            }
+        }
+    }
+
+    /// The flow `added`, the next in order, has what `like` has.
+    pub fn add_like(&mut self, added: u32, like: u32) {
+        match self {
+            Table::Each(values) => values.push(values[like as usize]),
+            Table::Some { own, .. } => {
+                if let Some(&value) = own.get(&like) {
+                    own.insert(added, value);
+                }
+            }
+        }
+    }
+
+    /// What any of so many flows has, in no order; a value may come twice.
+    pub fn all(&self, count: usize) -> impl Iterator<Item = &T> {
+        let (each, own, others) = match self {
+            Table::Each(values) => (&values[..], None, None),
+            Table::Some { own, others } => {
+                (&[][..], Some(own), (own.len() < count).then_some(others))
+            }
+        };
+        let own = own.into_iter().flat_map(HashMap::values);
+        each.iter().chain(own).chain(others)
+    }
+
+    /// The same with `made` of each value.
+    pub fn map<U: Copy>(self, made: impl Fn(T) -> U) -> Table<U> {
+        match self {
+            Table::Each(values) => Table::Each(values.into_iter().map(made).collect()),
+            Table::Some { own, others } => Table::Some {
+                own: own
+                    .into_iter()
+                    .map(|(flow, value)| (flow, made(value)))
+                    .collect(),
+                others: made(others),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside a vector with a value for each flow, whatever is set in whatever order.
+    #[test]
+    fn it_says_what_a_vector_says() {
+        for (count, step) in [(5_u32, 3_u32), (64, 13), (1_000, 997), (1_000, 37)] {
+            for crossing in [1, count / 7 + 1, count / 2, count] {
+                let mut table = Table::new(9_u32);
+                let mut plain = vec![9; count as usize];
+                for k in 0..crossing {
+                    let flow = k * step % count;
+                    table.set(flow, k, count as usize);
+                    plain[flow as usize] = k;
+                }
+                for like in [0, step % count, count - 1] {
+                    table.add_like(plain.len() as u32, like);
+                    plain.push(plain[like as usize]);
+                }
+                let told: Vec<u32> = (0..plain.len() as u32).map(|flow| table.of(flow)).collect();
+                assert_eq!(told, plain, "{crossing} of {count}");
+                let mut all: Vec<u32> = table.all(plain.len()).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                plain.sort_unstable();
+                plain.dedup();
+                assert_eq!(all, plain, "{crossing} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_flows_of_many_take_little() {
+        let mut table = Table::new(0_u32);
+        for flow in 0..100 {
+            table.set(flow * 7, flow, 100_000);
+        }
+        assert!(matches!(&table, Table::Some { own, .. } if own.len() == 100));
+        for flow in 0..100_000 {
+            table.set(flow, 1, 100_000);
+        }
+        assert!(matches!(table, Table::Each(values) if values.len() == 100_000));
+    }
+}
