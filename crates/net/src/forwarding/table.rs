@@ -7,15 +7,23 @@ use foldhash::fast::FixedState;
 /// A value for each flow.
 #[derive(Clone, Debug)]
 pub(super) enum Table<T> {
-    /// Some flows have their own, the others have the same. A link of a large network is crossed by
-    /// few of the flows.
-    Some {
-        own: HashMap<u32, T, FixedState>,
-        others: T,
-    },
+    /// A link of a large network is crossed by few of the flows.
+    Some(Box<Own<T>>),
     /// As many as there are flows.
     Each(Vec<T>),
 }
+
+/// Some flows have their own, the others have the same.
+#[derive(Clone, Debug)]
+pub(super) struct Own<T> {
+    own: HashMap<u32, T, FixedState>,
+    others: T,
+}
+
+const _: () = assert!(
+    size_of::<Table<[u32; 2]>>() <= 24,
+    "each link has a table, and nearly all links of a large network need none"
+);
 
 /// An entry of a map takes so many times the memory of an entry of a vector.
 const ROOM: usize = 4;
@@ -23,10 +31,10 @@ const ROOM: usize = 4;
 impl<T: Copy> Table<T> {
     /// `value` for every flow.
     pub fn new(value: T) -> Table<T> {
-        Table::Some {
+        Table::Some(Box::new(Own {
             own: HashMap::default(),
             others: value,
-        }
+        }))
     }
 
     /// That of `flow`.
@@ -34,7 +42,7 @@ impl<T: Copy> Table<T> {
     pub fn of(&self, flow: u32) -> T {
         match self {
             Table::Each(values) => values[flow as usize],
-            Table::Some { own, others } => *own.get(&flow).unwrap_or(others),
+            Table::Some(some) => *some.own.get(&flow).unwrap_or(&some.others),
         }
     }
 
@@ -42,11 +50,11 @@ impl<T: Copy> Table<T> {
     pub fn set(&mut self, flow: u32, value: T, count: usize) {
         match self {
             Table::Each(values) => values[flow as usize] = value,
-            Table::Some { own, others } => {
-                own.insert(flow, value);
-                if ROOM * own.len() >= count {
-                    let mut values = vec![*others; count];
-                    for (&flow, &value) in own.iter() {
+            Table::Some(some) => {
+                some.own.insert(flow, value);
+                if ROOM * some.own.len() >= count {
+                    let mut values = vec![some.others; count];
+                    for (&flow, &value) in &some.own {
                         values[flow as usize] = value;
                     }
                     *self = Table::Each(values);
@@ -59,9 +67,9 @@ impl<T: Copy> Table<T> {
     pub fn add_like(&mut self, added: u32, like: u32) {
         match self {
             Table::Each(values) => values.push(values[like as usize]),
-            Table::Some { own, .. } => {
-                if let Some(&value) = own.get(&like) {
-                    own.insert(added, value);
+            Table::Some(some) => {
+                if let Some(&value) = some.own.get(&like) {
+                    some.own.insert(added, value);
                 }
             }
         }
@@ -69,13 +77,13 @@ impl<T: Copy> Table<T> {
 
     /// What any of so many flows has, in no order; a value may come twice.
     pub fn all(&self, count: usize) -> impl Iterator<Item = &T> {
-        let (each, own, others) = match self {
-            Table::Each(values) => (&values[..], None, None),
-            Table::Some { own, others } => {
-                (&[][..], Some(own), (own.len() < count).then_some(others))
-            }
+        let (each, some) = match self {
+            Table::Each(values) => (&values[..], None),
+            Table::Some(some) => (&[][..], Some(some)),
         };
-        let own = own.into_iter().flat_map(HashMap::values);
+        let own = some.into_iter().flat_map(|some| some.own.values());
+        let others = some.filter(|some| some.own.len() < count);
+        let others = others.map(|some| &some.others);
         each.iter().chain(own).chain(others)
     }
 
@@ -83,13 +91,13 @@ impl<T: Copy> Table<T> {
     pub fn map<U: Copy>(self, made: impl Fn(T) -> U) -> Table<U> {
         match self {
             Table::Each(values) => Table::Each(values.into_iter().map(made).collect()),
-            Table::Some { own, others } => Table::Some {
-                own: own
-                    .into_iter()
-                    .map(|(flow, value)| (flow, made(value)))
-                    .collect(),
-                others: made(others),
-            },
+            Table::Some(some) => {
+                let own = some.own.into_iter();
+                Table::Some(Box::new(Own {
+                    own: own.map(|(flow, value)| (flow, made(value))).collect(),
+                    others: made(some.others),
+                }))
+            }
         }
     }
 }
@@ -132,7 +140,7 @@ mod tests {
         for flow in 0..100 {
             table.set(flow * 7, flow, 100_000);
         }
-        assert!(matches!(&table, Table::Some { own, .. } if own.len() == 100));
+        assert!(matches!(&table, Table::Some(some) if some.own.len() == 100));
         for flow in 0..100_000 {
             table.set(flow, 1, 100_000);
         }
