@@ -30,6 +30,9 @@ PIP_AUDIT := pip-audit==2.10.1
 CYCLONEDX := cyclonedx-bom==7.5.0
 ZIGBUILD := cargo-zigbuild==0.24.1
 
+# The other system that has a wheel of cclab.
+FOREIGN := aarch64-unknown-linux-gnu
+
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
 AUDIT := .venv/$(subst ==,-,$(PIP_AUDIT))
@@ -97,14 +100,14 @@ wheel: kernel ## Build the wheels cclab and cclab-kernel into dist/
 .PHONY: wheel-aarch64
 wheel-aarch64: .venv/.core-release ## Build the wheel cclab for Linux on ARM into dist/, with zig
 	$(call PROGRAM,$(ZIG),$(ZIGBUILD),cargo-zigbuild)
-	rustup target add aarch64-unknown-linux-gnu
-	$(BIN)/python wheels/foreign.py aarch64-unknown-linux-gnu --zig $(ZIG)/bin
+	rustup target add $(FOREIGN)
+	$(BIN)/python wheels/foreign.py $(FOREIGN) --zig $(ZIG)/bin
 
 .PHONY: sbom
-sbom: .venv/.core-release ## Write what the wheels are made of (CycloneDX) into dist/
+sbom: kernel ## Write what the wheels are made of (CycloneDX) into dist/
 	$(call CARGO_PROGRAM,cargo-cyclonedx@0.5.9)
 	$(call PROGRAM,$(SBOM),$(CYCLONEDX),cyclonedx-py)
-	$(BIN)/python wheels/sbom.py --cyclonedx-py $(SBOM)/bin/cyclonedx-py
+	$(BIN)/python wheels/sbom.py --cyclonedx-py $(SBOM)/bin/cyclonedx-py --foreign $(FOREIGN)
 
 .PHONY: release
 release: kernel ## All files of a release into dist/: wheels, SBOMs, sources of the kernels, digests (TAG=v0.1.0)

@@ -134,6 +134,54 @@ def test_a_bill_of_materials_names_all_that_is_shipped_and_nothing_that_is_not_l
         sbom.check(document, {("numpy", "2.4.6")}, {("numpy", "2.4.6")})
 
 
+@pytest.mark.usefixtures("wheels")
+def test_a_bill_of_materials_names_what_lies_in_the_wheel_as_others_made_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sbom, bundled = _module("sbom"), _module("bundled")
+    document = json.loads(sbom.of_bundled({"SOURCE_DATE_EPOCH": "86400"}))
+    assert document["metadata"]["timestamp"] == "1970-01-02T00:00:00+00:00"
+    (library,) = document["components"]
+    assert library["purl"] == f"pkg:npm/{library['name']}@{library['version']}"
+    assert library["licenses"] == [{"license": {"id": "MIT"}}]
+    assert "The MIT License (MIT)" in (bundled.UPLOT / "LICENSE").read_text()
+    named = [(file["hashes"][0]["content"], file["name"]) for file in library["components"]]
+    sums = "".join(f"{digest}  {name}\n" for digest, name in named)
+    check = ["sha256sum", "--check", "--strict"]
+    subprocess.run(check, cwd=bundled.UPLOT, input=sums, text=True, check=True)
+    of_others = {file.name for file in bundled.UPLOT.iterdir() if file.suffix in {".js", ".css"}}
+    assert {name for _, name in named} == of_others
+    # The file itself tells its version.
+    monkeypatch.setattr(bundled.uplot, "VERSION", "1.6.31")
+    with pytest.raises(SystemExit, match=r"lacks uplot 1\.6\.\d+"):
+        sbom.of_bundled({"SOURCE_DATE_EPOCH": "86400"})
+
+
+@pytest.mark.usefixtures("wheels")
+def test_a_bill_of_materials_tells_what_a_kernel_was_made_of() -> None:
+    build, bundled = _module("build"), _module("bundled")
+    patches = (("0001-a.patch", "first"), ("0002-b.patch", "second"))
+    source = build.Source(
+        "6.12.117",
+        "linux-source-6.12.tar.xz",
+        "linux-source-6.12",
+        "6.12.117-1",
+        "ab",
+        "cd",
+        patches,
+    )
+    kernel = bundled.linux(source)
+    assert (kernel["name"], kernel["version"]) == ("linux", "6.12.117")
+    assert kernel["purl"] == "pkg:deb/debian/linux-source-6.12@6.12.117-1?arch=all"
+    assert kernel["licenses"] == [{"expression": "GPL-2.0-only WITH Linux-syscall-note"}]
+    (tarball,) = kernel["externalReferences"]
+    assert "linux-source-6.12.tar.xz" in tarball["comment"]
+    assert tarball["hashes"] == [{"alg": "SHA-256", "content": "ab"}]
+    assert kernel["hashes"] == [{"alg": "SHA-256", "content": "cd"}]
+    texts = [patch["diff"]["text"]["content"] for patch in kernel["pedigree"]["patches"]]
+    assert texts == ["first", "second"]
+
+
 def test_workflows_call_make_and_name_each_action_by_its_commit() -> None:
     files = sorted((ROOT / ".github/workflows").glob("*.yml"))
     assert [file.stem for file in files] == ["release", "test"]

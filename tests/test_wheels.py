@@ -3,6 +3,9 @@ from the simulator and from the kernel."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import json
 import os
 import subprocess
 import sys
@@ -88,6 +91,24 @@ def test_the_wheel_of_kernels_offers_their_sources(wheels: dict[str, Path]) -> N
         tell = b"".join(wheel.read(f) for f in files)
         assert str(Path.home()).encode() + b"/" not in tell
         assert str(ROOT).encode() not in tell
+
+
+def test_the_bill_of_materials_of_kernels_is_of_those_in_the_wheel(wheels: dict[str, Path]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(ROOT / "wheels")
+        sbom = importlib.import_module("sbom")
+        document = json.loads(sbom.of_kernels({"SOURCE_DATE_EPOCH": "0"}))
+    with zipfile.ZipFile(wheels["cclab_kernel"]) as wheel:
+        texts = [wheel.read(f).decode() for f in wheel.namelist() if f.endswith("/SOURCE.txt")]
+        programs = [wheel.read(f) for f in wheel.namelist() if f.endswith("/linux")]
+    assert len(document["components"]) == len(texts) == 2
+    for component in document["components"]:
+        (told,) = (text for text in texts if text.startswith(f"Linux {component['version']}\n"))
+        (tarball,) = component["externalReferences"]
+        assert f"SHA-256 of the tarball: {tarball['hashes'][0]['content']}\n" in told
+        assert tarball["comment"].replace("of the", "of Debian's") in told
+    digests = {component["hashes"][0]["content"] for component in document["components"]}
+    assert digests == {hashlib.sha256(program).hexdigest() for program in programs}
 
 
 def test_wheels_have_the_size_that_one_downloads_in_a_moment(wheels: dict[str, Path]) -> None:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import guided
@@ -35,6 +36,25 @@ KERNELS = ("6.12", "6.1")
 
 BIN = Path(sys.executable).parent
 """The programs beside this Python."""
+
+SNAPSHOT = "https://snapshot.debian.org/package/linux/"
+"""Where Debian keeps every version of the sources of its kernels."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a kernel of the wheel was made of."""
+
+    release: str
+    tarball: str
+    package: str
+    """Debian's package that has the tarball."""
+    version: str
+    """That of the package."""
+    tarball_sha256: str
+    program_sha256: str
+    patches: tuple[tuple[str, str], ...]
+    """Names and texts, in their order."""
 
 
 def main() -> None:
@@ -56,8 +76,13 @@ def main() -> None:
 
 def told(wheel: Path) -> None:
     """Prints what was built, its size and its digest."""
-    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}")
+    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, SHA-256 {digest(wheel)}")
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def core(out: Path, profile: str, *, trained: bool) -> Path:
@@ -113,15 +138,12 @@ def _agent(target: Path, environment: dict[str, str]) -> None:
 
 def kernels(out: Path) -> Path:
     """The wheel `cclab-kernel`, of kernels that were built here."""
-    built = {each.name: each for each in cache.built() if each.origin and each.origin.current}
-    for name in KERNELS:
-        if name not in built:
-            raise SystemExit(kernel.not_built(name))
+    built = current()
     with tempfile.TemporaryDirectory() as place:
         package = Path(place) / "kernel"
         shutil.copytree(ROOT / "wheels" / "kernel", package)
         inside = package / "src" / "cclab_kernel"
-        needed = [_lay(built[name], inside, package) for name in KERNELS]
+        needed = [_lay(each, inside, package) for each in built]
         (inside / "__init__.py").write_text(
             f'"""Kernels for cclab: see README.md."""\n\n__version__ = "{VERSION}"\n'
         )
@@ -136,6 +158,39 @@ def kernels(out: Path) -> Path:
         )
         (wheel,) = Path(place).glob("cclab_kernel-*.whl")
         return Path(shutil.move(wheel, out / wheel.name))
+
+
+def current() -> list[kernel.Kernel]:
+    """Those of `KERNELS`, as built here; ends with a message where one is missing."""
+    built = {each.name: each for each in cache.built() if each.origin and each.origin.current}
+    for name in KERNELS:
+        if name not in built:
+            raise SystemExit(kernel.not_built(name))
+    return [built[name] for name in KERNELS]
+
+
+def source(made: kernel.Kernel) -> Source:
+    """What a kernel that was built here was made of; its tarball has to be at hand still."""
+    assert made.origin is not None, "it was built here"
+    recipe = Recipe.shipped(made.origin.patches)
+    assert recipe is not None, "these patches come with cclab"
+    build = cache.described(made.path.parent)
+    tarball = kernel.debian(made.origin.patches)
+    if digest(tarball) != build["tarball_sha256"]:
+        raise SystemExit(
+            f"the kernel {made.name} was built of another tarball than {tarball}; please run: "
+            f"{kernel.build_command(made.name)}"
+        )
+    package = kernel.package(made.origin.patches)
+    return Source(
+        made.release,
+        build["tarball"],
+        package,
+        _version(package),
+        build["tarball_sha256"],
+        digest(made.path),
+        tuple(recipe.patches),
+    )
 
 
 def _lay(made: kernel.Kernel, inside: Path, package: Path) -> tuple[int, int]:
@@ -156,26 +211,19 @@ def _lay(made: kernel.Kernel, inside: Path, package: Path) -> tuple[int, int]:
     for name, content in recipe.patches:
         (sources / name).write_text(content)
     (sources / "fragment.config").write_text(recipe.fragment)
-    package_of = kernel.package(made.origin.patches)
-    tarball = kernel.debian(made.origin.patches)
-    with tarball.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != build["tarball_sha256"]:
-            raise SystemExit(
-                f"the kernel {made.name} was built of another tarball than {tarball}; please run: "
-                f"{kernel.build_command(made.name)}"
-            )
+    of = source(made)
     (sources / "SOURCE.txt").write_text(
         f"Linux {made.release}\n"
-        f"tarball: {build['tarball']}, of Debian's package {package_of} {_version(package_of)}\n"
-        f"SHA-256 of the tarball: {build['tarball_sha256']}\n"
-        f"where: https://snapshot.debian.org/package/linux/, or beside this wheel in its release\n"
+        f"tarball: {of.tarball}, of Debian's package {of.package} {of.version}\n"
+        f"SHA-256 of the tarball: {of.tarball_sha256}\n"
+        f"where: {SNAPSHOT}, or beside this wheel in its release\n"
         f"patches: those in this folder, in the order of their names\n"
         f"configuration: ../../kernels/{made.key}/config\n"
         f"compiler: {build['compiler']}\n"
         f"how: cclab kernel build --name {made.name}\n"
     )
     if not (package / "COPYING").exists():
-        (package / "COPYING").write_bytes(_copying(tarball))
+        (package / "COPYING").write_bytes(_copying(kernel.debian(made.origin.patches)))
     symbols = said(["objdump", "-T", str(entry / "linux")])
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)
     return max((int(major), int(minor)) for major, minor in versions)

@@ -1,10 +1,16 @@
 """Writes what the wheels are made of as CycloneDX documents into dist/: `make sbom`.
 
-    python wheels/sbom.py --cyclonedx-py PROGRAM [--out DIR]
+    python wheels/sbom.py --cyclonedx-py PROGRAM [--foreign TARGET] [--out DIR]
 
-cargo-cyclonedx and cyclonedx-py write them; each has to name all that is shipped, and nothing that
-is not locked, or there is none. cargo-cyclonedx asks for the features of all crates of the
-workspace at once: of a crate it may name what only its tests have.
+cclab-py, cclab-agent   the crates in the module and in the program of the guests; again, with the
+                        processor in the name, for the wheel of TARGET, as rustc calls that system
+cclab-bundled           what lies in the wheel as others made it
+cclab-kernel            the kernels
+python                  the packages that cclab needs where it is installed
+
+cargo-cyclonedx and cyclonedx-py write those of crates and packages. Each document has to name all
+that is shipped, and nothing that is not locked, or there is none. cargo-cyclonedx asks for the
+features of all crates of the workspace at once: of a crate it may name what only its tests have.
 """
 
 from __future__ import annotations
@@ -14,10 +20,12 @@ import json
 import os
 import tempfile
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import build
+import bundled
 import locked
 from programs import host, said
 
@@ -37,14 +45,21 @@ _FILE = "cclab-sbom"
 
 
 def main() -> None:
-    """Writes a document for each crate of `PROGRAMS`, and one for the packages of Python."""
+    """Writes a document for each of what is named above."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cyclonedx-py", required=True, metavar="PROGRAM")
+    parser.add_argument("--foreign", metavar="TARGET")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, **build.date()}
-    documents = {crate: of_crate(crate, environment) for crate in PROGRAMS}
+    documents = {crate: of_crate(crate, host(), environment) for crate in PROGRAMS}
+    if given.foreign:
+        processor = given.foreign.partition("-")[0]
+        for crate in PROGRAMS:
+            documents[f"{crate}-{processor}"] = of_crate(crate, given.foreign, environment)
+    documents["cclab-bundled"] = of_bundled(environment)
+    documents["cclab-kernel"] = of_kernels(environment)
     documents["python"] = of_packages(given.cyclonedx_py, environment)
     for name, text in documents.items():
         file = given.out / f"{name}.cdx.json"
@@ -52,9 +67,9 @@ def main() -> None:
         print(file)
 
 
-def of_crate(crate: str, environment: Mapping[str, str]) -> str:
-    """The document of a crate and of all that is compiled into it or to build it."""
-    features, system = PROGRAMS[crate], host()
+def of_crate(crate: str, system: str, environment: Mapping[str, str]) -> str:
+    """The document of a crate and of all that is compiled into it or to build it for `system`."""
+    features = PROGRAMS[crate]
     manifest = ROOT / "crates" / crate.removeprefix("cclab-") / "Cargo.toml"
     form = ["--format", "json", "--spec-version", "1.5", "--override-filename", _FILE]
     where = ["--manifest-path", str(manifest), "--target", system]
@@ -75,6 +90,28 @@ def of_crate(crate: str, environment: Mapping[str, str]) -> str:
 def _locked_crates() -> set[tuple[str, str]]:
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     return {(package["name"], package["version"]) for package in lock["package"]}
+
+
+def of_bundled(environment: Mapping[str, str]) -> str:
+    """The document of what lies in the wheel `cclab` as others made it."""
+    document = bundled.document("cclab", [bundled.library()], _day(environment))
+    text = json.dumps(document, indent=2) + "\n"
+    check(text, bundled.whole(), bundled.whole())
+    return text
+
+
+def of_kernels(environment: Mapping[str, str]) -> str:
+    """The document of the kernels of the wheel `cclab-kernel`."""
+    kernels = build.current()
+    components = [bundled.linux(build.source(each)) for each in kernels]
+    text = json.dumps(bundled.document("cclab-kernel", components, _day(environment)), indent=2)
+    booted = {("linux", each.release) for each in kernels}
+    check(text, booted, booted)
+    return text + "\n"
+
+
+def _day(environment: Mapping[str, str]) -> str:
+    return datetime.fromtimestamp(int(environment["SOURCE_DATE_EPOCH"]), UTC).isoformat()
 
 
 def of_packages(program: str, environment: Mapping[str, str]) -> str:
