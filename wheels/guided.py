@@ -23,6 +23,9 @@ RUSTFLAGS = "CARGO_ENCODED_RUSTFLAGS"
 SEPARATOR = "\x1f"
 """Flags apart by a byte that no path has."""
 
+WHOLE_COUNTS = "-Cllvm-args=-instrprof-atomic-counter-update-all"
+"""Threads that read the same run count what they do at the same time, and no count gets lost."""
+
 BY_CHANCE = "|".join(
     (
         *("3std4sync", r"std\.\.sync", "3std3sys", "3vec16Vec.*6remove"),  # which thread waits
@@ -68,7 +71,7 @@ def _instrumented(environment: Mapping[str, str], target: Path, place: Path) -> 
         cwd=ROOT,
         env={
             **environment,
-            RUSTFLAGS: SEPARATOR.join([*own, f"-Cprofile-generate={place}"]),
+            RUSTFLAGS: SEPARATOR.join([*own, f"-Cprofile-generate={place}", WHOLE_COUNTS]),
             "CARGO_TARGET_DIR": str(counting),
         },
         check=True,

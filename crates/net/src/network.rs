@@ -363,7 +363,7 @@ impl Network {
     }
 
     /// Where a packet goes from the far end of a link.
-    #[inline]
+    #[inline(always)]
     fn next_hop(&self, index: usize, packet: &Packet) -> u32 {
         match self.links[index].leads_to {
             MIXED => self.forwarding.next(index, packet.flow, packet.backward),

@@ -25,6 +25,7 @@ mod timers;
 mod transmit;
 mod transmit_linux;
 mod transmit_marks;
+mod transmit_packets;
 mod wheel;
 mod write_queue;
 

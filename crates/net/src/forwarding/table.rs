@@ -20,6 +20,14 @@ pub(super) struct Own<T> {
     others: T,
 }
 
+impl<T: Copy> Own<T> {
+    /// Apart: what decides about a packet is short, and small networks never come here.
+    #[inline(never)]
+    fn of(&self, flow: u32) -> T {
+        *self.own.get(&flow).unwrap_or(&self.others)
+    }
+}
+
 const _: () = assert!(
     size_of::<Table<[u32; 2]>>() <= 24,
     "each link has a table, and nearly all links of a large network need none"
@@ -42,7 +50,7 @@ impl<T: Copy> Table<T> {
     pub fn of(&self, flow: u32) -> T {
         match self {
             Table::Each(values) => values[flow as usize],
-            Table::Some(some) => *some.own.get(&flow).unwrap_or(&some.others),
+            Table::Some(some) => some.of(flow),
         }
     }
 
