@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import cclab
@@ -86,7 +89,7 @@ def test_every_metric_can_be_chosen(results: Results, page: Path, chromium: Chro
     assert "more metrics" not in page.read_text()
     with chromium.opened(page, "", WIDE) as tab:
         offered = tab.value("[...document.querySelectorAll('#y option')].map((one) => one.value)")
-    assert {"flow.web.1.fct_s", "flow.g.share", "probe.ping.rtt_p95_s"} <= set(offered)
+    assert {"flow.web.fct_s", "flow.g.share", "probe.ping.rtt_p95_s"} <= set(offered)
     assert measured <= set(offered)
 
 
@@ -158,6 +161,64 @@ def _legend(tab: Tab) -> list[str]:
     return names
 
 
+def _floats(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), dtype="<f4")
+
+
+def test_distributions_are_those_of_the_run(results: Results, page: Path) -> None:
+    data = data_of(page.read_text())
+    for place, run in enumerate(results.runs):
+        own = {one["quantity"]: one for one in data["series"][str(place)]["distributions"]}
+        assert list(own) == ["completion time", "round trip", "queue delay"]
+        [curve] = own["completion time"]["curves"]
+        took = [flow["fct_s"] for flow in run.metrics["flows"] if flow["name"].startswith("web.")]
+        ended = sorted(time for time in took if time is not None)
+        assert len(took) == 6
+        assert _floats(curve["values"]) == pytest.approx(ended, rel=1e-6)
+        shares = [(nth + 1) / 6 for nth in range(len(ended))]
+        assert _floats(curve["shares"]) == pytest.approx(shares, rel=1e-6)
+        [curve] = own["round trip"]["curves"]
+        frame = run.table("probe_samples").filter(pl.col("sent_s") >= 0.5).drop_nulls("rtt_s")
+        rtts = np.sort(frame["rtt_s"].to_numpy())
+        assert _floats(curve["values"]) == pytest.approx(rtts, rel=1e-6)
+        [probe] = run.metrics["probes"]
+        assert _floats(curve["shares"])[-1] == pytest.approx(len(rtts) / probe["sent"])
+        queues = own["queue delay"]["curves"]
+        assert [curve["label"] for curve in queues] == ["queue L", "queue C"]
+        for curve in queues:
+            up = _floats(curve["shares"])
+            assert up[-1] == 1
+            assert (np.diff(up) >= 0).all()
+            assert len(up) == len(_floats(curve["values"])) <= 200
+
+
+def test_distributions_of_two_runs_lie_beside_each_other_and_are_read_by_keys(
+    results: Results, page: Path, chromium: Chromium
+) -> None:
+    first, other = results.runs[0].run.id, results.runs[2].run.id
+    with chromium.opened(page, f"#run={first}&with={other}", WIDE) as tab:
+        titles = tab.value("[...document.querySelectorAll('#shares h3')].map((h) => h.textContent)")
+        names = ("completion time", "round trip", "queue delay")
+        assert titles == [f"{run}: distribution: {name}" for name in names for run in "AB"]
+        figure = "document.querySelectorAll('#shares figure')[2]"
+        tab.value(f"{figure}.focus()")
+        told = f"{figure}.querySelector('output').textContent"
+        tab.press("Home")
+        assert re.fullmatch(r"[\d.]+ % in [\d.]+ ms", tab.value(told))
+        tab.press("End")
+        rtts = results.runs[0].table("probe_samples").filter(pl.col("sent_s") >= 0.5)
+        shown = tab.value(told)
+        sent = results.runs[0].metrics["probes"][0]["sent"]
+        share = float(shown.split(" %")[0])
+        assert share == pytest.approx(100 * rtts["rtt_s"].drop_nulls().len() / sent, rel=1e-3)
+        assert "ping" in tab.value("document.getElementById('told').textContent")
+        left, top, width, height = tab.box("#shares .u-over", 2)
+        tab.move(left + width / 3, top + height / 2)
+        tab.settle()
+        assert tab.value(told) != shown
+        assert not tab.broken()
+
+
 _IS_TOLD = "!document.querySelector('.tip').hidden"
 
 
@@ -185,7 +246,7 @@ def test_the_mouse_tells_opens_and_lays_beside_runs_of_the_scatter(
 ) -> None:
     with chromium.opened(page, "", WIDE) as tab:
         tab.choose("#x", "network.bottleneck.delay")
-        tab.choose("#y", "flow.web.1.fct_s")
+        tab.choose("#y", "flow.web.fct_s")
         assert not tab.value(_IS_TOLD)
         x, y, first = _point_at(tab, results)
         tab.click(x, y)
@@ -207,7 +268,7 @@ def test_a_drag_enlarges_a_part_of_the_scatter(
 ) -> None:
     with chromium.opened(page, "", WIDE) as tab:
         tab.choose("#x", "network.bottleneck.delay")
-        tab.choose("#y", "flow.web.1.fct_s")
+        tab.choose("#y", "flow.web.fct_s")
         x, _, first = _point_at(tab, results)
         left, top, width, height = tab.box("#scatter .u-over")
         tab.drag((left + width / 2, top + 1), (left + width - 1, top + height - 1))

@@ -66,6 +66,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
             "phases.js",
             "over.js",
             "panel.js",
+            "shares.js",
             "timeline.js",
             "opened.js",
             "page.js",

@@ -140,6 +140,10 @@ function layPanels() {
       else host.append(element("p", { class: "facts" }, `${nameOf(nth)}${key}: not recorded`));
     }
   }
+  layShares(
+    courses.map((course, nth) => ({ whose: nameOf(nth), own: course?.distributions ?? [] })),
+    axis,
+  );
   for (const chart of panels) chart.hide(hidden);
   const known = courses.flatMap((course) => course ?? []);
   time.end = Math.max(0, ...known.map(({ step, steps }) => step * steps)) || 1;
