@@ -109,6 +109,32 @@ interface CoursePanel {
 }
 
 /**
+ * Which share is no longer than each of the times `values`, from the least up: 32 bits each, in
+ * base64. The look is that of the figures.
+ */
+interface Share {
+  label: string;
+  colour: string;
+  dash: Array<number>;
+  values: string;
+  shares: string;
+}
+
+/**
+ * How times are distributed in a run: `quantity` across and `share` up, as in its figure.
+ *
+ * The axis is logarithmic where the longest is more than `spread` times the shortest. What is
+ * shorter than `span` times the longest stands there.
+ */
+interface Distribution {
+  quantity: string;
+  share: string;
+  spread: number;
+  span: number;
+  curves: Array<Share>;
+}
+
+/**
  * A run over time, in `steps` steps of `step` seconds.
  */
 interface Course {
@@ -116,6 +142,7 @@ interface Course {
   steps: number;
   lines: Array<Line>;
   panels: Array<CoursePanel>;
+  distributions?: Array<Distribution>;
 }
 
 /**

@@ -44,7 +44,8 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)
     steps = series.steps(shown, kept)
-    table = runs.table(results.plan, shown, *series.of(shown, kept, steps))
+    names, left_out = runs.metric_names(shown)
+    table = runs.table(results.plan, shown, names, *series.of(shown, kept, steps))
     return pages.render(
         __name__,
         "page.html.j2",
@@ -52,6 +53,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         shown=len(shown),
         total=len(results.runs),
         with_series=len(table["series"]),
+        left_out=left_out,
         steps=steps,
         most_flows=course.MOST_FLOWS,
         most_crosses=sequence.MOST_CROSSES,
@@ -64,6 +66,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
             "phases.js",
             "over.js",
             "panel.js",
+            "shares.js",
             "timeline.js",
             "opened.js",
             "page.js",

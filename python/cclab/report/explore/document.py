@@ -113,6 +113,31 @@ class CoursePanel(TypedDict):
     notes: NotRequired[list[str]]
 
 
+class Share(TypedDict):
+    """Which share is no longer than each of the times `values`, from the least up: 32 bits each, in
+    base64. The look is that of the figures."""
+
+    label: str
+    colour: str
+    dash: list[float]
+    values: str
+    shares: str
+
+
+class Distribution(TypedDict):
+    """How times are distributed in a run: `quantity` across and `share` up, as in its figure.
+
+    The axis is logarithmic where the longest is more than `spread` times the shortest. What is
+    shorter than `span` times the longest stands there.
+    """
+
+    quantity: str
+    share: str
+    spread: float
+    span: float
+    curves: list[Share]
+
+
 class Course(TypedDict):
     """A run over time, in `steps` steps of `step` seconds."""
 
@@ -120,6 +145,7 @@ class Course(TypedDict):
     steps: int
     lines: list[Line]
     panels: list[CoursePanel]
+    distributions: NotRequired[list[Distribution]]
 
 
 class Quantity(TypedDict):

@@ -132,13 +132,18 @@ function layPanels() {
   const order = Object.keys(SWEEP.quantities);
   const place = (/** @type {ShownPanel} */ { quantity }) => order.indexOf(quantity);
   const every = shown.flat().sort((a, b) => place(a) - place(b));
+  const axis = axisWidth(every, host.clientWidth / Math.max(1, atHand.length));
   for (const key of new Set(every.map((panel) => panel.key))) {
     for (const [nth, own] of shown.entries()) {
       const panel = own.find((panel) => panel.key === key);
-      if (panel) panels.push(new RunPanel(panel, nameOf(nth), host, timeline));
+      if (panel) panels.push(new RunPanel(panel, nameOf(nth), host, timeline, axis));
       else host.append(element("p", { class: "facts" }, `${nameOf(nth)}${key}: not recorded`));
     }
   }
+  layShares(
+    courses.map((course, nth) => ({ whose: nameOf(nth), own: course?.distributions ?? [] })),
+    axis,
+  );
   for (const chart of panels) chart.hide(hidden);
   const known = courses.flatMap((course) => course ?? []);
   time.end = Math.max(0, ...known.map(({ step, steps }) => step * steps)) || 1;

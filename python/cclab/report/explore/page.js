@@ -139,13 +139,13 @@ figure.addEventListener("keydown", (event) => {
 });
 function remakeAll() {
   remake();
-  for (const chart of panels) chart.remake();
+  for (const chart of [...panels, ...sharePanels]) chart.remake();
 }
 darkPaper.addEventListener("change", remakeAll);
 onPaper(remakeAll);
 onOtherWidth(() => {
   plot.setSize(scatterSize());
-  for (const chart of panels) chart.resize();
+  for (const chart of [...panels, ...sharePanels]) chart.resize();
 });
 
 layChoices();

@@ -1,6 +1,6 @@
 // A panel of a run: its plot, and the legend that hides lines and has their values at the cursor.
 
-const AXIS = 84; // the same in all panels, so that their times lie below each other
+const AXIS = 84; // at least; the same in all panels, so that their times lie below each other
 const PANEL_HEIGHT = 150;
 const TIME_HEIGHT = 34; // of it, for the axis of time
 const PART_DASH = [1.2, 2]; // of the other curves of a line, such as its threshold
@@ -43,9 +43,11 @@ class RunPanel {
    * @param {string} whose
    * @param {HTMLElement} host
    * @param {Timeline} timeline
+   * @param {number} axis
    */
-  constructor(panel, whose, host, timeline) {
+  constructor(panel, whose, host, timeline, axis) {
     this.panel = panel;
+    this.axis = axis;
     this.timeline = timeline;
     this.width = 1;
     /** @type {Set<string>} */
@@ -261,12 +263,13 @@ class RunPanel {
         {
           ...plainAxis(),
           values: (_u, splits) => inOneUnit(UNITS[panel.unit], splits),
-          size: AXIS,
+          size: this.axis,
           space: 24,
           ...(panel.kind === "phase"
             ? rowsAxis(
                 () => this.shown(),
                 () => this.values[1],
+                this.axis,
               )
             : {}),
         },

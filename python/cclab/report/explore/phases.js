@@ -24,8 +24,40 @@ function inkOfPhase(context, number) {
   return context.createPattern(tile, "repeat") ?? inkOf(colour);
 }
 
+const ROW_FONT = "12px system-ui, sans-serif";
+const BESIDE_ROW = 17; // pixels of an axis of rows without its names: its ticks, and gaps
+
+const measuring = contextOf(element("canvas"));
+
 /** @param {string} label */
-const shortened = (label) => (label.length > 13 ? `${label.slice(0, 12)}…` : label);
+function widthOfRow(label) {
+  measuring.font = ROW_FONT;
+  return measuring.measureText(label).width;
+}
+
+/**
+ * As much of a name as fits into so many pixels, with an ellipsis for the rest.
+ * @param {string} label
+ * @param {number} room
+ */
+function shortened(label, room) {
+  if (widthOfRow(label) <= room) return label;
+  const letters = [...label];
+  while (letters.length && widthOfRow(`${letters.join("")}…`) > room) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+/**
+ * How wide the axes of panels are, so that their times lie below each other: as the names of rows
+ * need, up to a quarter of the `width` of a panel.
+ * @param {ShownPanel[]} panels
+ * @param {number} width
+ */
+function axisWidth(panels, width) {
+  const rows = panels.filter(({ kind }) => kind === "phase").flatMap(({ curves }) => curves);
+  const names = rows.map(({ line }) => Math.ceil(widthOfRow(line.label)) + BESIDE_ROW);
+  return Math.max(AXIS, Math.min(width / 4, Math.max(0, ...names)));
+}
 
 /**
  * Paints a sample of a phase.
@@ -45,14 +77,19 @@ function paintPhase(canvas, number) {
  * the order of the legend; there are fewer than its height where another run has more.
  * @param {() => ShownCurve[]} rows
  * @param {() => number} top
+ * @param {number} width
  * @returns {uPlot.Axis}
  */
-const rowsAxis = (rows, top) => ({
+const rowsAxis = (rows, top, width) => ({
+  font: ROW_FONT,
   grid: { show: false },
   splits: () => rows().map((_curve, row) => top() - row - 0.5),
   filter: (_u, splits) => (splits.length * LEAST_ROW > PANEL_HEIGHT - TIME_HEIGHT ? [] : splits),
   values: (_u, splits) =>
-    splits.map((split) => shortened(rows()[Math.floor(top() - split)]?.line.label ?? "")),
+    splits.map((split) => {
+      const label = rows()[Math.floor(top() - split)]?.line.label ?? "";
+      return shortened(label, width - BESIDE_ROW);
+    }),
 });
 
 /**

@@ -37,8 +37,17 @@ _UNITS: dict[str, Unit] = {
 }
 """How the page's program shows a number, by what it is one of."""
 
-MOST_METRICS = 120
-"""Metrics to choose from: those of the run and of the first flows."""
+BUDGET = 13_000_000
+"""Bytes of the page that metrics may take."""
+
+MOST_METRICS = 2_000
+"""Metrics to choose from; more would make the lists slow."""
+
+_HEAD = 200
+"""About how many bytes a metric takes beside its numbers."""
+
+_ASKED_FIRST = ("goodput_bps", "share", "fct_s", "rtt_p95_s")
+"""What is asked first of a flow: it is kept of every flow before anything else is of one."""
 
 _HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B8A000", "#777777")
 _MARKERS = "osD^vPX"
@@ -94,21 +103,40 @@ def evenly(count: int, room: int) -> list[int]:
     return [place * count // room for place in range(room)]
 
 
+def metric_names(shown: Sequence[tuple[Point, Measured]]) -> tuple[list[str], int]:
+    """The metrics that fit into the page, and how many do not.
+
+    Those of the run and of probes come first, then what is asked first of each flow.
+    """
+    names = list(dict.fromkeys(name for _, run in shown for name in run.numbers))
+    names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
+    # Four bytes for each number, in base64.
+    room = min(MOST_METRICS, BUDGET // (_HEAD + 16 * len(shown) // 3))
+    kept = set(sorted(names, key=_rank)[:room])
+    return [name for name in names if name in kept], len(names) - len(kept)
+
+
+def _rank(name: str) -> int:
+    """How late it is left out, from 0 up."""
+    if not name.startswith(("flow.", "traffic.")):
+        return 0
+    return 1 if Quantity(name).metric.removeprefix("window_") in _ASKED_FIRST else 2
+
+
 def table(
     plan: Plan,
     shown: list[tuple[Point, Measured]],
+    names: Sequence[str],
     courses: dict[str, Course],
     told: Sequence[str],
 ) -> SweepPage:
-    """The keys, the metrics, the runs and their courses, with the phases that these tell, as the
-    page's program reads them."""
+    """The keys, the metrics of these `names`, the runs and their courses, with the phases that
+    these tell, as the page's program reads them."""
     measured = [run.numbers for _, run in shown]
-    names = list(dict.fromkeys(name for row in measured for name in row))
-    names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
     return {
         "command": _COMMAND,
         "keys": _keys(plan, shown),
-        "metrics": [_metric(name, measured) for name in names[:MOST_METRICS]],
+        "metrics": [_metric(name, measured) for name in names],
         "ids": [run.run.id for _, run in shown],
         "seeds": [str(run.run.seed) for _, run in shown],
         "quantities": QUANTITIES,

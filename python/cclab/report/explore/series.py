@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cclab.report.explore import course
+from cclab.report.explore.distributions import MOST_POINTS, Distributions
 from cclab.report.explore.runs import evenly
-from cclab.report.figures import queue
+from cclab.report.figures import completion, queue
 from cclab.report.figures.panels import flow_lines, groups_of
 from cclab.report.figures.sequence import MOST_CROSSES
 from cclab.store.trace import columns_of
@@ -72,7 +73,11 @@ def _size(run: Measured, steps: int = STEPS) -> int:
     series = of_flows + 2 * queues + len(run.metrics.get("probes", []))
     # Two bytes for each point, in base64, and its head; a cross has a time and a value.
     crosses = 0 if flows > course.MOST_FLOWS else _packed(2 * MOST_CROSSES) + 160 * flows
-    return series * (_packed(steps) + 80) + crosses
+    lines = len(run.metrics["bottleneck"].get("bands", [])) + len(run.metrics.get("probes", []))
+    completing = min(flows // completion.LEAST, completion.MOST_LINES)
+    # Two times 32 bits for each point.
+    distributions = (lines + completing) * (_packed(4 * MOST_POINTS) + 120)
+    return series * (_packed(steps) + 80) + crosses + distributions
 
 
 def _packed(numbers: int) -> int:
@@ -103,6 +108,7 @@ def of(
         index: course.Alike(points[index].runs[0].run, flows[index], groups_of(points[index].flows))
         for index in {shown[place][0].index for place in sampled}
     }
+    distributions = Distributions(list(points.values()))
     made = {}
     phases: dict[str, int] = {}
     for start in range(0, len(sampled), _AT_A_TIME):
@@ -113,5 +119,6 @@ def of(
         ):
             drawn = course.of_run(run, read, alike[shown[place][0].index], steps, phases)
             if drawn:
+                drawn["distributions"] = distributions.of(points[shown[place][0].index], run)
                 made[str(place)] = drawn
     return made, list(phases)

@@ -35,6 +35,9 @@ CAPTION = (
     "transfers of which some did not end. The axis is logarithmic where times differ by more than "
     "a factor of 20."
 )
+SHARE = "complete transfers"
+"""What is drawn of the transfers, up."""
+
 LEAST = 5
 """Transfers of a line; fewer are no distribution."""
 
@@ -42,7 +45,8 @@ MOST_LINES = 16
 
 NEEDS = f"{LEAST} or more transfers of one name over all runs of a sweep point"
 
-_SPREAD = 20
+SPREAD = 20
+"""Largest over smallest from which the axis is logarithmic."""
 
 
 def draw(results: Results, asked: Asked) -> Drawing | None:
@@ -55,8 +59,8 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     looks = Looks(lent_in(results))
     for point in results.points:
         panel = lines[panels.panel([axis.place(point.params) for axis in over])]
-        for label, variant, times in _times(point, apart):
-            panel.setdefault(label, (looks.of(label, variant), []))[1].extend(times)
+        for label, variant, took in times_of(point, apart):
+            panel.setdefault(label, (looks.of(label, variant), []))[1].extend(took)
     known = [
         time for own in lines for _, times in own.values() for time in times if time is not None
     ]
@@ -73,14 +77,14 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
         for label, (style, times) in own.items():
             handles.setdefault(label, _stairs(axes, label, style, times, unit))
     first = sheet.panels[0]
-    spanned(first.xaxis, min(known) / unit, max(known) / unit, _SPREAD)
+    spanned(first.xaxis, min(known) / unit, max(known) / unit, SPREAD)
     first.set_ylim(0, 1.02)
-    sheet.label(f"completion time ({name})", "complete transfers")
+    sheet.label(f"completion time ({name})", SHARE)
     legend.above(sheet.figure, list(handles.values()))
     return sheet.figure
 
 
-def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float | None]]]:
+def times_of(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float | None]]]:
     """The label, the variant and the completion times of each group of transfers at a point."""
     ending = transfers(point)
     if not ending:
@@ -92,13 +96,13 @@ def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float |
     for name, (variant, label, flows) in grouped(own, wide=True).items():
         if len(own) < len(first):  # Its name tells them from the flows beside them.
             label = named(name, variant, len(flows))
-        times = [
+        took = [
             flow["fct_s"]
             for run in point.runs
             for flow in run.metrics["flows"]
             if flow["name"] in flows
         ]
-        groups.append((beside(label, name, keys, point.params), variant, times))
+        groups.append((beside(label, name, keys, point.params), variant, took))
     return groups
 
 

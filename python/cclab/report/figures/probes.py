@@ -47,10 +47,13 @@ CDF_CAPTION = (
     "the longest is more than four times the shortest."
 )
 
+SHARE = "share of requests"
+"""What is drawn of a probe, up."""
+
 MOST_LINES = 12
 """Of distributions in a panel."""
 
-_SPREAD = 4.0
+SPREAD = 4.0
 """Largest over smallest from which a scale is logarithmic."""
 
 
@@ -91,7 +94,7 @@ def _one_scale(panels: Sequence[Axes], rtts: Sequence[Floats]) -> None:
     """Gives panels that differ much one logarithmic scale, on which they compare by eye."""
     least = min((float(own.min()) for own in rtts if len(own)), default=0.0)
     tops = [float(own.max()) for own in rtts if len(own)]
-    if least <= 0 or max(tops) < _SPREAD * min(tops):
+    if least <= 0 or max(tops) < SPREAD * min(tops):
         return
     for number, axes in enumerate(panels):
         logarithmic(axes.yaxis)
@@ -111,7 +114,7 @@ def draw_cdf(results: Results) -> Drawing | None:
     runs = {id(p.runs[0]): p.runs for p in results.points if p.runs}
     warmups = [panel.run.run.scenario["warmup"] * 1e-9 for panel in shown]
     pooled = [
-        {name: _pooled(runs[id(panel.run)], name, warmup) for name in names}
+        {name: round_trips(runs[id(panel.run)], name, warmup) for name in names}
         for panel, warmup in zip(shown, warmups, strict=True)
     ]
     together = len(shown) > 1 and len(shown) * len(names) <= MOST_LINES
@@ -131,11 +134,11 @@ def draw_cdf(results: Results) -> Drawing | None:
                 stairs(axes, rtts / unit, np.arange(1, len(rtts) + 1) / sent, **look)
     across = f"{ROUND_TRIP} ({name_of_unit})"
     here = shown[:1] if together else shown
-    finish(sheet, here, ["share of requests"], legend=False, across=across)
+    finish(sheet, here, [SHARE], legend=False, across=across)
     for axes in sheet.panels:
         of_shares(axes)
     # Panels share it.
-    spanned(sheet.panels[0].xaxis, least / unit, largest / unit, _SPREAD)
+    spanned(sheet.panels[0].xaxis, least / unit, largest / unit, SPREAD)
     legend.above(sheet.figure, list(handles.values()))
     return sheet.figure
 
@@ -145,7 +148,7 @@ def _unit(*rtts: Floats) -> tuple[float, str]:
     return units.time(max((float(own.max()) for own in rtts if len(own)), default=0.0))
 
 
-def _pooled(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats, int]:
+def round_trips(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats, int]:
     """The round trips of a probe in `runs`, from the least up, and of how many requests.
 
     Those that may still have been on their way at a run's end are no part of it, as in the metrics.

@@ -35,7 +35,10 @@ CAPTION = (
 )
 NEEDS = "a bottleneck whose discipline has named queues (dualpi2)"
 
-_SPAN = 1e-3
+SHARE = "share of packets"
+"""What is drawn of a queue, up."""
+
+SPAN = 1e-3
 """The left end of the axis over the longest wait."""
 
 
@@ -45,19 +48,19 @@ def draw(results: Results) -> Drawing | None:
     if not shown:
         return None
     runs = {id(point.runs[0]): point.runs for point in results.points if point.runs}
-    waits = [_waits(runs[id(panel.run)]) for panel in shown]
-    names = list(dict.fromkeys(name for own in waits for name in own))
-    longest = max((float(times[-1]) for own in waits for times, _ in own.values()), default=0.0)
+    waited = [waits(runs[id(panel.run)]) for panel in shown]
+    names = list(dict.fromkeys(name for own in waited for name in own))
+    longest = max((float(times[-1]) for own in waited for times, _ in own.values()), default=0.0)
     if not longest > 0:
         return None
     unit, name_of_unit = units.time(longest)
     sheet = grid(len(shown), height=2.4)
-    for axes, own in zip(sheet.panels, waits, strict=True):
+    for axes, own in zip(sheet.panels, waited, strict=True):
         for name, (times, counts) in own.items():
             share = np.cumsum(counts) / counts.sum()
-            x = np.maximum(times, _SPAN * longest) / unit
+            x = np.maximum(times, SPAN * longest) / unit
             stairs(axes, x, share, **_look(names, name))
-    labels = ["share of packets"]
+    labels = [SHARE]
     across = f"queue delay ({name_of_unit})"
     finish(sheet, shown, labels, legend=False, across=across)
     for axes in sheet.panels:
@@ -65,7 +68,7 @@ def draw(results: Results) -> Drawing | None:
     # The panels share it.
     first = sheet.panels[0]
     logarithmic(first.xaxis, at=(1.0,))
-    first.set_xlim(_SPAN * longest / unit, 1.1 * longest / unit)
+    first.set_xlim(SPAN * longest / unit, 1.1 * longest / unit)
     legend.above(sheet.figure, [legend.entry(f"queue {n}", **_look(names, n)) for n in names])
     return sheet.figure
 
@@ -75,18 +78,18 @@ def _queues(run: Measured) -> list[str]:
     return [band["name"] for band in run.metrics["bottleneck"].get("bands", [])]
 
 
-def _waits(runs: Sequence[Measured]) -> dict[str, Waits]:
+def waits(runs: Sequence[Measured]) -> dict[str, Waits]:
     """How long packets waited in each queue, in all `runs` together, in bins of 1/64 at most."""
     by_queue: dict[str, list[pl.DataFrame]] = {}
     for run in runs:
         for name, bins in _bins(run).items():
             by_queue.setdefault(name, []).append(bins)
-    waits = {}
+    waited = {}
     for name, of_runs in by_queue.items():
         bins = pl.concat(of_runs).group_by("low_s").agg(pl.col("count").sum()).sort("low_s")
         if bins.height:
-            waits[name] = (bins["low_s"].to_numpy(), bins["count"].to_numpy().astype(float))
-    return waits
+            waited[name] = (bins["low_s"].to_numpy(), bins["count"].to_numpy().astype(float))
+    return waited
 
 
 def _bins(run: Measured) -> dict[str, pl.DataFrame]:
