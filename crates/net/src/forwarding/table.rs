@@ -62,6 +62,7 @@ impl<T: Copy> Table<T> {
                 some.own.insert(flow, value);
                 if ROOM * some.own.len() >= count {
                     let mut values = vec![some.others; count];
+                    #[expect(clippy::iter_over_hash_type, reason = "each has a place of its own")]
                     for (&flow, &value) in &some.own {
                         values[flow as usize] = value;
                     }
