@@ -44,7 +44,7 @@ impl Batch {
         Batch {
             began: Time::ZERO,
             packets: Vec::with_capacity(PACKETS),
-            others: Vec::new(),
+            others: Vec::with_capacity(PACKETS),
         }
     }
 
