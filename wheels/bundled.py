@@ -24,7 +24,7 @@ PACKAGE = ROOT / "python" / "cclab"
 UPLOT = PACKAGE / "pages" / "uplot"
 
 
-def library() -> dict[str, Any]:
+def of_pages() -> dict[str, Any]:
     """The component uPlot, with the digest of each of its files."""
     files = sorted(UPLOT.glob("uPlot.*"))
     return {

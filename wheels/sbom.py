@@ -94,7 +94,7 @@ def _locked_crates() -> set[tuple[str, str]]:
 
 def of_bundled(environment: Mapping[str, str]) -> str:
     """The document of what lies in the wheel `cclab` as others made it."""
-    document = bundled.document("cclab", [bundled.library()], _day(environment))
+    document = bundled.document("cclab", [bundled.of_pages()], _day(environment))
     text = json.dumps(document, indent=2) + "\n"
     check(text, bundled.whole(), bundled.whole())
     return text

@@ -20,6 +20,23 @@ const strokeSample = (dash) => (context) => {
   along(context, [0, 7], [20, 7]);
 };
 
+/**
+ * Paints a sample of the legend.
+ * @param {HTMLCanvasElement} sample
+ * @param {string} colour
+ * @param {Sample} lay
+ */
+function paintStroke(sample, colour, lay) {
+  sample.width = 20 * devicePixelRatio;
+  sample.height = 14 * devicePixelRatio;
+  const context = contextOf(sample);
+  context.scale(devicePixelRatio, devicePixelRatio);
+  context.strokeStyle = inkOf(colour);
+  context.lineWidth = 1.8;
+  lay(context);
+  context.stroke();
+}
+
 /** @type {Sample} */
 const tickSample = (context) => along(context, [10, 2], [10, 12]);
 

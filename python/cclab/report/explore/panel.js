@@ -135,16 +135,7 @@ class RunPanel {
 
   paintSamples() {
     for (const { number, sample } of this.phases) paintPhase(sample, number);
-    for (const { colour, lay, sample } of this.entries) {
-      sample.width = 20 * devicePixelRatio;
-      sample.height = 14 * devicePixelRatio;
-      const context = contextOf(sample);
-      context.scale(devicePixelRatio, devicePixelRatio);
-      context.strokeStyle = inkOf(colour);
-      context.lineWidth = 1.8;
-      lay(context);
-      context.stroke();
-    }
+    for (const { colour, lay, sample } of this.entries) paintStroke(sample, colour, lay);
   }
 
   /** The curves that are not hidden. */

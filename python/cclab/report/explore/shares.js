@@ -141,7 +141,8 @@ class SharePanel {
       const { left } = u.over.getBoundingClientRect();
       this.tell(u.posToVal(event.clientX - left, "x"));
     });
-    for (const { sample, colour, dash } of this.entries) paintStroke(sample, colour, dash);
+    for (const { sample, colour, dash } of this.entries)
+      paintStroke(sample, colour, strokeSample(dash));
     if (this.time !== null) this.pointAt(this.time);
   }
 
@@ -204,22 +205,6 @@ class SharePanel {
     this.u?.destroy();
     this.figure.remove();
   }
-}
-
-/**
- * @param {HTMLCanvasElement} sample
- * @param {string} colour
- * @param {number[]} dash
- */
-function paintStroke(sample, colour, dash) {
-  sample.width = 20 * devicePixelRatio;
-  sample.height = 14 * devicePixelRatio;
-  const context = contextOf(sample);
-  context.scale(devicePixelRatio, devicePixelRatio);
-  context.strokeStyle = inkOf(colour);
-  context.lineWidth = 1.8;
-  strokeSample(dash)(context);
-  context.stroke();
 }
 
 /** @type {SharePanel[]} */
