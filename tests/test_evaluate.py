@@ -373,7 +373,7 @@ def test_an_estimate_counts_on_as_many_processors_as_jobs(
         return 1.0
 
     monkeypatch.setattr("cclab.cli.evaluate.estimate.seconds_of_all", seconds_of_all)
-    monkeypatch.setattr("cclab.sweep.cpus", lambda: 4)
+    monkeypatch.setattr("cclab.machine.cpus", lambda: 4)
     words = ["evaluate", "cubic", "--suite", str(suite), "--quick", "--out", str(tmp_path)]
     for jobs in ("1", "9"):
         assert invoke([*words, "--jobs", jobs]) in (DONE, EXPECTATION_FAILED)
