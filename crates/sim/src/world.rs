@@ -212,21 +212,23 @@ impl<'a, P: Probe> World<'a, P> {
             }
         }
         progress.report(now);
-        let mut links = self.net.finish()?;
         let warm = self.warm.as_ref();
+        // Flows go before the rows of links come: of thousands, both together would be the most
+        // that the run ever has in memory.
+        let flows = summary::flow_summaries(
+            self.hosts.flows,
+            &self.scenario.flows,
+            warm,
+            [self.scenario.warmup, now],
+        );
+        let mut links = self.net.finish()?;
         if let Some(warm) = warm {
             warm.queues.complete(&mut links);
         }
-        let specs = &self.scenario.flows;
         Ok(RunSummary {
             end: now,
             events: self.events,
-            flows: summary::flow_summaries(
-                self.hosts.flows,
-                specs,
-                warm,
-                [self.scenario.warmup, now],
-            ),
+            flows,
             links,
             traffic: self.hosts.traffic.summaries(),
             probes: self.hosts.probes.summaries(),

@@ -82,10 +82,11 @@ impl Scoreboard {
         id as usize & (self.ring.len() - 1)
     }
 
-    /// Has the memory fetched of the first segment and of the next one to be sent.
+    /// Has the memory fetched of the first segments and of the next one to be sent. Acknowledgements
+    /// often come in pairs: the first is not taken in yet when the second's memory is fetched.
     #[inline]
     pub fn fetch_ends(&self) {
-        for id in [self.head, self.tail] {
+        for id in [self.head, self.head + 1, self.tail] {
             prefetch(&self.ring[self.slot(id)]);
         }
     }

@@ -1,6 +1,8 @@
 //! Hints on memory: what will be needed soon, and what is large. They change nothing but the time
 //! that a program takes, and do nothing where a machine has no such thing.
 
+use std::ops::Range;
+
 /// Bytes of a line of the cache.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
@@ -13,22 +15,37 @@ const LARGE_PAGE: usize = 2 << 20;
 #[inline]
 pub fn prefetch<T: ?Sized>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start: *const i8 = std::ptr::from_ref(value).cast();
-        for offset in (0..size_of_val(value)).step_by(LINE) {
-            #[expect(
-                unsafe_code,
-                reason = "the instruction takes an address; it can neither fault nor write"
-            )]
-            // SAFETY: the address lies within `value`.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(start.byte_add(offset));
-            }
-        }
+    for offset in (0..size_of_val(value)).step_by(LINE) {
+        prefetch_line(std::ptr::from_ref(value).cast(), offset);
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
+}
+
+/// The same of those bytes of `value` that are in `part`, if it has them. `value` itself is not looked
+/// at: whatever tells what it is may be far away, too.
+#[inline]
+pub fn prefetch_part<T>(value: &T, part: Range<usize>) {
+    #[cfg(target_arch = "x86_64")]
+    for offset in (part.start..part.end.min(size_of::<T>())).step_by(LINE) {
+        prefetch_line(std::ptr::from_ref(value).cast(), offset);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (value, part);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch_line(start: *const i8, offset: usize) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    #[expect(
+        unsafe_code,
+        reason = "the instruction takes an address; it can neither fault nor write"
+    )]
+    // SAFETY: nothing is asked of the address, which is never looked at.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(start.wrapping_byte_add(offset));
+    }
 }
 
 /// An empty vector with room for `room` values, on large pages where it fills several: who goes
