@@ -158,6 +158,12 @@ impl Network {
         }
     }
 
+    /// Whether `timer` is due at `time` or before as it is.
+    #[inline]
+    pub fn wakes_by(&self, timer: u32, time: Time) -> bool {
+        time >= self.calendar.key(of_timer(timer)).time()
+    }
+
     /// Lets `timer` be due at `time`, before all acts of that instant: for what only looks on.
     pub fn look_at(&mut self, timer: u32, time: Time) {
         let key = match time {

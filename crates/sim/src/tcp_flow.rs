@@ -145,6 +145,21 @@ impl TcpFlow {
     }
 }
 
+impl TcpFlow {
+    /// A time that is not after [`Host::deadline`], and cheaper to know.
+    #[inline]
+    pub fn least_deadline(&self, side: Side) -> Time {
+        match side {
+            SENDER if self.over => Time::NEVER,
+            SENDER => self
+                .sender
+                .least_deadline()
+                .min(self.application.deadline()),
+            _ => self.receiver.deadline(),
+        }
+    }
+}
+
 impl Host for TcpFlow {
     #[inline]
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {

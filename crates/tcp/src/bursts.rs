@@ -139,7 +139,7 @@ impl Sender {
     /// Segments that the window has room for, but no more than half of it at once
     /// (`tcp_cwnd_test`).
     fn quota(&self, window: u64) -> u64 {
-        let cwnd = window / self.flight.mss;
+        let cwnd = self.flight.segments_of(window);
         cwnd.saturating_sub(self.flight.board.segments_in_flight())
             .min((cwnd / 2).max(1))
     }
@@ -159,6 +159,7 @@ impl Sender {
     }
 
     /// Segments of a full burst.
+    #[inline(always)] // once for each packet: a call costs more than what it does
     fn full_burst(&mut self, rules: &Bursts) -> u64 {
         let (rate, min_rtt_us, least) = match &mut self.flight.cc {
             Control::Linux(linux) => {
@@ -205,6 +206,7 @@ impl Sender {
     }
 
     /// What holds back less than a full burst, if it is to wait for the next acknowledgement.
+    #[inline(always)] // once for each packet: a call costs more than what it does
     fn deferred(
         &self,
         now: Time,
@@ -233,7 +235,7 @@ impl Sender {
         let (mut by_cwnd, by_rwnd) = self.room(window);
         if head.is_some() {
             let segments = self.flight.board.segments_in_flight();
-            by_cwnd = (window / self.flight.mss).saturating_sub(segments) * self.flight.mss;
+            by_cwnd = self.flight.segments_of(window).saturating_sub(segments) * self.flight.mss;
         }
         let room = by_cwnd.min(by_rwnd);
         if room >= most * self.flight.mss || room >= self.rwnd.min(window) / rules.part_of_window {

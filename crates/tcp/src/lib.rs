@@ -6,6 +6,7 @@ mod accecn;
 mod acknowledge;
 mod acknowledge_linux;
 mod bursts;
+mod due;
 mod fault;
 pub mod fuzzing;
 mod handshake;

@@ -492,6 +492,7 @@ impl Sender {
 
     /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
     /// the connection.
+    #[inline]
     pub(crate) fn note_window(&mut self, now: Time) {
         let cwnd = self.flight.cc.cwnd();
         match Fault::of(cwnd, self.flight.cc.pacing_rate()) {

@@ -2,6 +2,7 @@
 
 use cclab_units::Time;
 
+use crate::due::Due;
 use crate::sender::{Sender, State};
 
 /// Timeouts in a row before a connection is given up (RFC 9293 section 3.8.3, R2; Linux
@@ -14,7 +15,17 @@ impl Sender {
         self.flight
             .rto_at
             .min(self.persist_at)
-            .min(self.flight.episode.deadline())
+            .min(self.flight.episode.deadline(&self.flight.profile.timer))
+            .min(self.pacer.deadline())
+    }
+
+    /// A time that is not after [`Sender::deadline`], and cheaper to know.
+    #[inline]
+    pub fn least_deadline(&self) -> Time {
+        self.flight
+            .rto_at
+            .min(self.persist_at)
+            .min(self.flight.episode.least_deadline())
             .min(self.pacer.deadline())
     }
 
@@ -29,8 +40,9 @@ impl Sender {
                 None => self.flight.on_reorder_timer(now),
             }
         }
-        if self.flight.episode.probe_at <= now {
-            self.flight.episode.probe_at = Time::NEVER;
+        let timer = &self.flight.profile.timer;
+        if self.flight.episode.probe_at.is_over(now, timer) {
+            self.flight.episode.probe_at = Due::NEVER;
             match self.flight.linux(now) {
                 Some((linux, mut line)) => linux.on_probe_timer(&mut line),
                 None => self.flight.on_probe_timer(now),

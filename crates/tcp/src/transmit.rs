@@ -4,6 +4,7 @@ use cclab_cc::Arithmetic;
 use cclab_packet::{Packet, notes};
 use cclab_units::Time;
 
+use crate::due::Due;
 use crate::limits::Limit;
 use crate::profile::{Recovery, RttClock};
 use crate::recovery::control::Control;
@@ -36,6 +37,7 @@ impl Sender {
         true
     }
 
+    #[inline(always)] // at its only place
     fn transmit_established(&mut self, now: Time, packet: &mut Packet) -> bool {
         if self.settled {
             return false;
@@ -199,7 +201,7 @@ impl Sender {
     }
 
     /// The length of the next new segment and whether it carries the FIN, or what forbids it.
-    #[inline]
+    #[inline(always)] // once for each packet: a call costs more than what it does
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
         if self.burst_left > 0 && self.queue.is_some() {
             // The packet is cut already.
@@ -369,6 +371,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
+    #[cold]
     fn loss_probe(&mut self, now: Time, packet: &mut Packet) -> bool {
         let new = self.next_new(u64::MAX);
         let Some(last) = self.flight.board.ids().end.checked_sub(1) else {
@@ -406,7 +409,7 @@ impl Sender {
                 self.flight.episode.probe.on_sent(self.flight.snd_nxt, true);
             }
         }
-        self.flight.episode.probe_at = Time::NEVER;
+        self.flight.episode.probe_at = Due::NEVER;
         true
     }
 

@@ -128,8 +128,10 @@ impl<'a, P: Probe> World<'a, P> {
         if SIDE == SENDER && flow.has_ended(self.net.now()) {
             return self.end_flow(index); // its sender has nothing more to do
         }
-        let deadline = flow.deadline(SIDE);
-        self.net.wake_by(index as u32, deadline);
+        if !self.net.wakes_by(index as u32, flow.least_deadline(SIDE)) {
+            let deadline = flow.deadline(SIDE);
+            self.net.wake_by(index as u32, deadline);
+        }
     }
 
     /// A flow is finished or given up.

@@ -103,7 +103,7 @@ pub struct PacketMemory {
     pub shared: u64,
     /// Room before the frame, and the frame's headers.
     pub headers: u64,
-    /// Bytes of a cache line.
+    /// Bytes of a cache line, a power of two.
     pub line: u64,
     /// Bytes of a page.
     pub page: u64,
@@ -112,7 +112,8 @@ pub struct PacketMemory {
 impl PacketMemory {
     /// Bytes of memory of a segment of `payload` bytes (`skb->truesize`).
     pub(crate) fn of(&self, payload: u64) -> u64 {
-        let head = (self.headers + payload).next_multiple_of(self.line) + self.shared;
+        let lines = (self.headers + payload + self.line - 1) & !(self.line - 1);
+        let head = lines + self.shared;
         let head = match head > self.page {
             true => head.next_power_of_two(),
             false => head,

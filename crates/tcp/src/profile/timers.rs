@@ -41,7 +41,7 @@ impl CoarseTimer {
         tick: Time::ZERO,
     };
 
-    /// When a timer expires that is set at `now` and waits for `wait`.
+    /// When a timer expires that is set at `now` and waits for `wait`: never before that is over.
     pub(crate) fn expiry(&self, now: Time, wait: Time) -> Time {
         let tick = self.tick.as_nanos();
         if wait == Time::NEVER || tick == 0 {

@@ -42,6 +42,7 @@ impl Receiver {
         packet
     }
 
+    #[inline(always)] // once for each packet: a call costs more than what it does
     pub(super) fn ack(&mut self, now: Time, packet: &mut Packet) {
         self.open_window();
         match &mut self.linux {
@@ -60,6 +61,7 @@ impl Receiver {
     }
 
     /// An acknowledgement of what is before `offset`.
+    #[inline(always)] // once for each packet: a call costs more than what it does
     pub(super) fn ack_of(
         &mut self,
         now: Time,

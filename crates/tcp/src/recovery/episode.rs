@@ -11,7 +11,8 @@ mod undo;
 use cclab_cc::Repair;
 use cclab_units::Time;
 
-use crate::profile::{Profile, Recovery};
+use crate::due::Due;
+use crate::profile::{CoarseTimer, Profile, Recovery};
 use crate::recovery::news::AckNews;
 pub(crate) use fine_timer::FineTimer;
 pub(crate) use frto::Frto;
@@ -53,7 +54,7 @@ pub struct Episode {
     pub(crate) probe: Probe,
     pub(crate) vegas: FineTimer,
     pub(crate) reorder_at: Time,
-    pub(crate) probe_at: Time,
+    pub(crate) probe_at: Due,
     /// Partial ACKs of this episode (RFC 6582 section 3.2, step 5).
     pub(crate) partial_acks: u32,
 }
@@ -74,7 +75,7 @@ impl Default for Episode {
             probe: Probe::default(),
             vegas: FineTimer::default(),
             reorder_at: Time::NEVER,
-            probe_at: Time::NEVER,
+            probe_at: Due::NEVER,
             partial_acks: 0,
         }
     }
@@ -116,13 +117,20 @@ impl Episode {
         self.recover.unwrap_or(0)
     }
 
-    pub(crate) fn deadline(&self) -> Time {
-        self.reorder_at.min(self.probe_at)
+    /// When the first of both timers is due, by the ticks of `timer`.
+    pub(crate) fn deadline(&self, timer: &CoarseTimer) -> Time {
+        self.reorder_at.min(self.probe_at.exactly(timer))
+    }
+
+    /// Before it neither is due.
+    #[inline]
+    pub(crate) fn least_deadline(&self) -> Time {
+        self.reorder_at.min(self.probe_at.least())
     }
 
     pub(crate) fn stop_timers(&mut self) {
         self.reorder_at = Time::NEVER;
-        self.probe_at = Time::NEVER;
+        self.probe_at = Due::NEVER;
     }
 
     /// The window in force, given the variant's.

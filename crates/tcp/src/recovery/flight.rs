@@ -105,10 +105,19 @@ impl Flight {
         }
     }
 
+    /// Whole segments of `window`: Linux's stack counts its own in them.
+    #[inline]
+    pub fn segments_of(&self, window: u64) -> u64 {
+        match &self.cc {
+            Control::Linux(linux) if window == linux.cwnd() => u64::from(linux.tcp.snd_cwnd),
+            _ => window / self.mss,
+        }
+    }
+
     #[inline]
     pub fn fits(&self, len: u64, window: u64) -> bool {
         if self.cc.is_linux() {
-            return self.board.segments_in_flight() < window / self.mss;
+            return self.board.segments_in_flight() < self.segments_of(window);
         }
         let in_flight = self.board.in_flight();
         in_flight + len <= window || in_flight == 0

@@ -7,6 +7,7 @@ use cclab_units::Time;
 use super::episode::{Phase, Progress, Prr};
 use super::flight::Flight;
 use super::news::AckNews;
+use crate::due::Due;
 use crate::profile::Recovery;
 
 impl Flight {
@@ -111,11 +112,10 @@ impl Flight {
             && self.profile.tail_loss_probes;
         self.episode.probe_at = if applies {
             let srtt = self.rtt.srtt();
-            self.episode
-                .probe
-                .expiry(now, &self.board, srtt, self.rto_at)
+            let probe = &self.episode.probe;
+            Due::at(probe.expiry(now, &self.board, srtt, self.rto_at))
         } else {
-            Time::NEVER
+            Due::NEVER
         };
     }
 

@@ -6,6 +6,7 @@ use cclab_units::Time;
 use super::episode::Phase;
 use super::flight::Flight;
 use super::news::AckNews;
+use crate::due::Due;
 
 impl Flight {
     /// Recovery by acknowledgements begins: one reduction, and everything sent so far belongs
@@ -13,7 +14,7 @@ impl Flight {
     pub(super) fn begin_episode(&mut self, now: Time) {
         self.counters.fast_recoveries += 1;
         self.episode.probe.end();
-        self.episode.probe_at = Time::NEVER;
+        self.episode.probe_at = Due::NEVER;
         if self.reduced_by_mark() {
             self.episode.undo.end(); // RFC 3168 section 6.1.2: once for a window of data
         } else {

@@ -36,6 +36,7 @@ use cclab_units::{Rate, Time};
 use super::episode::Rack;
 use super::flight::Counters;
 use crate::accecn::Accurate;
+use crate::due::Due;
 use crate::profile::Profile;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -84,8 +85,9 @@ pub(crate) struct Linux {
     initial: u32,
     /// The number of the first byte on the wire.
     first: u32,
-    /// The clocks of timestamps as modules see them.
+    /// The clocks of timestamps as modules see them, and when those of [`Tcp`] were last set.
     clocks: StampClocks,
+    clock: Time,
     /// The last timestamp echoed, by the clock that began with the run; 0: none.
     echo: u32,
 
@@ -141,7 +143,7 @@ pub(crate) struct Line<'a> {
     pub counters: &'a mut Counters,
     pub cwr_due: &'a mut bool,
     pub rto_at: &'a mut Time,
-    pub probe_at: &'a mut Time,
+    pub probe_at: &'a mut Due,
     pub reorder_at: &'a mut Time,
     pub profile: &'a Profile,
     pub ecn: bool,
@@ -171,6 +173,7 @@ impl Linux {
             mss: config.mss,
             initial,
             clocks: StampClocks::of(&config.params),
+            clock: Time::NEVER,
             echo: 0,
             first: 1,
             high_seq: 0,
@@ -360,7 +363,12 @@ impl Linux {
         time.as_micros() + self.clocks.uptime_us()
     }
 
+    #[inline]
     fn set_clock(&mut self, now: Time) {
+        if now == self.clock {
+            return;
+        }
+        self.clock = now;
         self.tcp.tcp_mstamp = self.micros(now);
         self.tcp.tcp_clock_cache = now.as_nanos();
         self.tcp.jiffies = FIRST_JIFFIES + now.as_millis();

@@ -5,6 +5,7 @@ use cclab_interface::CaState;
 use cclab_units::Time;
 
 use super::{Line, Linux, Resend};
+use crate::due::Due;
 
 /// `TCP_TIMEOUT_MIN_US`: the least that a probe waits beyond two round trips.
 const LEAST_SLACK: Time = Time::from_millis(2);
@@ -15,7 +16,7 @@ impl Linux {
     /// A timeout is due after `wait`; never: none is (`inet_csk_reset_xmit_timer`).
     pub(super) fn set_rto(&self, line: &mut Line<'_>, wait: Time) {
         *line.rto_at = line.profile.timer.expiry(line.now, wait);
-        *line.probe_at = Time::NEVER;
+        *line.probe_at = Due::NEVER;
         *line.reorder_at = Time::NEVER;
     }
 
@@ -27,7 +28,7 @@ impl Linux {
 
     pub(super) fn set_reorder_timer(&self, line: &mut Line<'_>, due: Time) {
         *line.rto_at = Time::NEVER;
-        *line.probe_at = Time::NEVER;
+        *line.probe_at = Due::NEVER;
         let timer = &line.profile.timer;
         let latest = timer.expiry(line.now, line.rtt.rto());
         *line.reorder_at = timer.overdue(line.now, due).min(latest);
@@ -55,7 +56,7 @@ impl Linux {
     pub(super) fn rearm_rto(&self, line: &mut Line<'_>) {
         let wait = if line.board.is_empty() {
             Time::NEVER
-        } else if *line.probe_at != Time::NEVER || *line.reorder_at != Time::NEVER {
+        } else if !line.probe_at.is_never() || *line.reorder_at != Time::NEVER {
             Self::rest_of_first(line).max(LEAST_REST)
         } else {
             line.rtt.rto()
@@ -93,18 +94,16 @@ impl Linux {
         if rest > Time::ZERO {
             wait = wait.min(rest);
         }
-        self.set_rto(line, Time::NEVER);
-        *line.probe_at = line
-            .profile
-            .timer
-            .expiry(line.now, wait + self.pacing_delay());
+        *line.rto_at = Time::NEVER;
+        *line.reorder_at = Time::NEVER;
+        *line.probe_at = Due::after(line.now, wait + self.pacing_delay());
         true
     }
 
     /// The pacer lets the next segment go at `departure`, which moves a probe.
     pub fn on_paced(&mut self, line: &mut Line<'_>, departure: Time) {
         self.tcp.tcp_wstamp_ns = departure.as_nanos();
-        if *line.probe_at != Time::NEVER {
+        if !line.probe_at.is_never() {
             let rest = Self::rest_of_first(line);
             self.schedule_probe(line, rest);
         }
@@ -119,7 +118,7 @@ impl Linux {
                 return;
             }
         }
-        if line.board.segments() == 1 || *line.probe_at != Time::NEVER {
+        if line.board.segments() == 1 || !line.probe_at.is_never() {
             self.rearm_rto(line);
         }
     }
