@@ -139,7 +139,7 @@ pub struct Sender {
     /// What may leave while the application writes.
     pub(crate) leave: Leave,
     /// The send buffer packet by packet, where Linux's stack keeps the window.
-    pub(crate) queue: Option<Box<WriteQueue>>,
+    pub(crate) queue: Option<WriteQueue>,
     /// The application has closed: what it wrote is final.
     pub(crate) closed: bool,
     /// Short segments do not wait for outstanding data.
@@ -189,7 +189,7 @@ impl Sender {
     pub fn fetch_parts(&self) {
         match &self.flight.cc {
             Control::Own(own) => prefetch(&**own),
-            Control::Linux(linux) => prefetch(&**linux),
+            Control::Linux(linux) => linux.fetch_variant(),
         }
         self.flight.board.fetch_ends();
     }
@@ -254,7 +254,7 @@ impl Sender {
             queue: profile
                 .send_buffer
                 .filter(|_| control.is_linux())
-                .map(|rules| Box::new(WriteQueue::new(rules, u64::from(mss)))),
+                .map(|rules| WriteQueue::new(rules, u64::from(mss))),
             closed: false,
             nodelay: false,
             rwnd: 0,

@@ -137,7 +137,7 @@ impl Sender {
         self.timed = None;
         *packet = self.data_packet(now, &segment);
         let pushes = |queue: &WriteQueue| queue.pushes(segment.end());
-        if self.queue.as_deref().is_some_and(pushes) {
+        if self.queue.as_ref().is_some_and(pushes) {
             packet.flags |= flags::PSH;
         }
         packet.notes |= notes::RETRANSMISSION;

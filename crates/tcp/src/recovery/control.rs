@@ -7,11 +7,15 @@ use super::linux::{Finder, Linux};
 use crate::profile::{Profile, Recovery};
 
 /// Who keeps the window.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most flows have Linux's stack, and all of a flow lies together on large pages"
+)]
 pub(crate) enum Control {
     /// The variant.
     Own(Box<dyn CongestionControl>),
     /// Linux's stack, which calls the variant's hooks.
-    Linux(Box<Linux>),
+    Linux(Linux),
 }
 
 impl Control {
@@ -27,7 +31,7 @@ impl Control {
         };
         match (maker.make(config), finder) {
             (cclab_cc::Control::Stack(ops), Some(finder)) => {
-                Control::Linux(Box::new(Linux::new(config, ops, finder)))
+                Control::Linux(Linux::new(config, ops, finder))
             }
             (made, _) => Control::Own(made.lent(config)),
         }

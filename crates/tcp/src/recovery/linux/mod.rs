@@ -31,6 +31,7 @@ mod usage;
 
 use cclab_cc::{Config, Resumption, StampClocks, StateColumn};
 use cclab_interface::{CaEvent, CaState, CongestionOps, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp};
+use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Time};
 
 use super::episode::Rack;
@@ -200,6 +201,12 @@ impl Linux {
             sent_new: 0,
             rtt_min: RttMin::default(),
         }
+    }
+
+    /// Has the memory of the variant fetched.
+    #[inline]
+    pub fn fetch_variant(&self) {
+        prefetch(&*self.ops);
     }
 
     /// A SYN was lost more than once: the connection begins with one segment
