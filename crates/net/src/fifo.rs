@@ -1,10 +1,8 @@
 //! A queue that is first in, first out and decides on arrival alone: when each packet departs
 //! is known when it arrives, so that departures need no events.
 
-use std::collections::VecDeque;
-
 use cclab_qdisc::{Backlog, FifoLimits};
-use cclab_units::Time;
+use cclab_units::{Ring, Time};
 
 /// What waits for a transmitter whose departures are foreseen.
 ///
@@ -15,7 +13,7 @@ use cclab_units::Time;
 pub struct Fifo {
     limits: FifoLimits,
     bytes: u64,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     /// When the last transmission began that was reported.
     last_departure: Time,
 }
@@ -37,7 +35,7 @@ impl Fifo {
         Fifo {
             limits,
             bytes: 0,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             last_departure: Time::ZERO,
         }
     }
@@ -75,7 +73,8 @@ impl Fifo {
         }
         self.last_departure = first.departs;
         self.bytes -= first.bytes;
-        self.waiting.pop_front()
+        self.waiting.pop_front();
+        Some(first)
     }
 
     /// What waits, of what was not yet reported as departed.

@@ -4,6 +4,7 @@ mod table;
 
 use std::collections::BTreeSet;
 
+use cclab_packet::Packet;
 use cclab_units::Time;
 
 use table::Table;
@@ -204,6 +205,15 @@ impl Forwarding {
             Some(NextHop::Always(next)) => *next,
             Some(NextHop::ByFlow(_) | NextHop::ByFlowAndWay(_)) => MIXED,
             Some(NextHop::Unused) | None => HOST,
+        }
+    }
+
+    /// Where a packet goes from the far end of `link`, whose [`Forwarding::only_next`] is `only`.
+    #[inline(always)]
+    pub fn next_of(&self, packet: &Packet, link: usize, only: u32) -> u32 {
+        match only {
+            MIXED => self.next(link, packet.flow, packet.backward),
+            only => only,
         }
     }
 

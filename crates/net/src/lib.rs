@@ -7,6 +7,7 @@
 //!
 //! What it is made of, a network takes from a layout. Of TCP it knows nothing.
 
+mod admission;
 mod build;
 pub mod calendar;
 mod fifo;

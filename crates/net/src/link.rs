@@ -52,6 +52,17 @@ pub enum Offered {
     Lost(DropReason),
 }
 
+impl Offered {
+    /// What becomes of a packet of which was `foreseen` at `now` when it leaves and when it is there.
+    pub fn foreseen(foreseen: Option<[Time; 2]>, now: Time) -> Offered {
+        match foreseen {
+            None => Offered::Lost(DropReason::Queue),
+            Some([departs, arrives]) if departs > now => Offered::Foreseen { departs, arrives },
+            Some([_, arrives]) => Offered::Sent { arrives },
+        }
+    }
+}
+
 /// A packet that leaves a queue now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaving {
@@ -224,14 +235,6 @@ impl Link {
             .is_some_and(|fittings| fittings.feeds_ahead)
     }
 
-    /// Whether hosts are told of its packets ahead of time.
-    #[inline]
-    pub fn announces(&self) -> bool {
-        self.fittings
-            .as_ref()
-            .is_some_and(|fittings| fittings.announces)
-    }
-
     /// Lets departures be foreseen where the queue allows it and nothing changes until they
     /// happen. Impairments must be in their places before.
     pub fn foresee_departures(&mut self) {
@@ -376,45 +379,38 @@ impl Link {
         self.settle(now, Time::NEVER);
     }
 
-    /// Takes `packet` in, which is in `slot` and comes from a transmission that began at `since`. What
-    /// the queue loses in its stead is in [`Link::thrown_out`]; what leaves goes to [`Link::put_on_wire`], of this link or of the next.
-    #[inline(always)]
-    pub fn offer(
-        &mut self,
-        packet: &Packet,
-        slot: u32,
-        since: Time,
-        now: Time,
-        sequence: &mut u64,
-    ) -> Offered {
-        self.counters.offered += 1;
-        let Some(clock) = self.tx else {
-            if matches!(self.service, Service::Asked(_)) {
-                self.follow_schedule(now);
-            }
-            self.counters.taken_bytes += u64::from(packet.wire_len);
-            let arrives = now + self.delay;
-            return Offered::Sent { arrives };
-        };
-        if matches!(self.service, Service::Foreseen(_)) {
-            return self.foresee(packet, clock, since, now);
-        }
-        self.enqueue(packet, slot, now, sequence)
+    /// Whether its queue is asked for packets; else what becomes of them is known at their arrival.
+    #[inline]
+    pub fn asks(&self) -> bool {
+        matches!(self.service, Service::Asked(_))
     }
 
+    /// Takes `packet` in, which comes from a transmission that began at `since`: when it leaves, and
+    /// when it reaches the far end; `None`, it is lost. For links that do not ask, and that have
+    /// something beside if they are `FITTED`.
     #[inline(always)]
-    fn foresee(&mut self, packet: &Packet, clock: TxClock, since: Time, now: Time) -> Offered {
+    pub fn foresee<const FITTED: bool>(
+        &mut self,
+        packet: &Packet,
+        since: Time,
+        now: Time,
+    ) -> Option<[Time; 2]> {
+        debug_assert_eq!(FITTED, self.fittings.is_some());
+        self.counters.offered += 1;
         let bytes = u64::from(packet.wire_len);
-        let Service::Foreseen(fifo) = &mut self.service else {
-            return Offered::Queued; // the caller has looked
+        let (Some(clock), Service::Foreseen(fifo)) = (self.tx, &mut self.service) else {
+            self.counters.taken_bytes += bytes;
+            return Some([now, now + self.delay]);
         };
         while let Some(departed) = fifo.pop_departed(now, since) {
             self.counters.taken_bytes += departed.bytes;
-            record_sojourn(&mut self.fittings, departed.waits);
+            if FITTED {
+                record_sojourn(&mut self.fittings, departed.waits);
+            }
         }
         if !fifo.has_room(bytes) {
             self.incidents.count_loss(DropReason::Queue);
-            return Offered::Lost(DropReason::Queue);
+            return None;
         }
         let departs = self.busy_until.max(now);
         if departs > now {
@@ -424,14 +420,33 @@ impl Link {
                 bytes,
             });
             self.incidents.backlog_max = self.incidents.backlog_max.max(fifo.backlog().bytes);
-            let arrives = self.transmit_from(departs, bytes, clock);
-            return Offered::Foreseen { departs, arrives };
+        } else {
+            fifo.pass(now);
+            self.counters.taken_bytes += bytes;
+            if FITTED {
+                record_sojourn(&mut self.fittings, Time::ZERO);
+            }
         }
-        fifo.pass(now);
-        self.counters.taken_bytes += bytes;
-        record_sojourn(&mut self.fittings, Time::ZERO);
-        let arrives = self.transmit_from(now, bytes, clock);
-        Offered::Sent { arrives }
+        let amount = if FITTED && self.takes_each_alike() {
+            1
+        } else {
+            bytes
+        };
+        Some([departs, self.transmit_from(departs, amount, clock)])
+    }
+
+    /// Takes `packet` in, which is in `slot`, for a queue that is asked. What the queue loses in its
+    /// stead is in [`Link::thrown_out`].
+    #[inline(always)]
+    pub fn offer(&mut self, packet: &Packet, slot: u32, now: Time, sequence: &mut u64) -> Offered {
+        self.counters.offered += 1;
+        if self.tx.is_none() {
+            self.follow_schedule(now);
+            self.counters.taken_bytes += u64::from(packet.wire_len);
+            let arrives = now + self.delay;
+            return Offered::Sent { arrives };
+        }
+        self.enqueue(packet, slot, now, sequence)
     }
 
     /// Whether every packet takes the same time, whatever its size.
@@ -442,28 +457,15 @@ impl Link {
             .is_some_and(|fittings| fittings.per_packet)
     }
 
-    /// The transmitter takes on `bytes` at `start`; returns when they reach the far end.
+    /// The transmitter takes on `amount` at `start`, bytes or one packet; returns when it reaches the
+    /// far end.
     #[inline(always)]
-    fn transmit_from(&mut self, start: Time, bytes: u64, clock: TxClock) -> Time {
+    fn transmit_from(&mut self, start: Time, amount: u64, clock: TxClock) -> Time {
         if self.busy_until < start {
             self.carry = 0;
         }
-        let amount = if self.takes_each_alike() { 1 } else { bytes };
         self.busy_until = start + clock.time_of_next(amount, &mut self.carry);
         self.busy_until + self.delay
-    }
-
-    /// When `packet`, which is put on the wire next and leaves at `departs`, reaches the far end, if
-    /// that is `expected` where nothing is wrong with the wire.
-    #[inline]
-    pub fn arrival(&mut self, departs: Time, expected: Time, packet: &Packet) -> Time {
-        match &mut self.fittings {
-            None => expected,
-            Some(fittings) => match &mut fittings.course {
-                None => expected,
-                Some(course) => course.arrival(departs, expected, packet),
-            },
-        }
     }
 
     /// A packet has reached the far end.

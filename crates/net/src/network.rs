@@ -7,21 +7,20 @@
 
 use cclab_packet::Packet;
 use cclab_spec::{Triggered, When};
-use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
 use crate::calendar::{Calendar, Key, element_of, time_of};
 use crate::foreseen::Foreseen;
-use crate::forwarding::{Forwarding, HOST, MIXED};
+use crate::forwarding::{Forwarding, HOST};
 use crate::host::Port;
-use crate::link::{Leaving, Link, Offered};
+use crate::link::{Leaving, Link};
 use crate::watch::{Sight, Watch};
 use crate::wires::{AHEAD, Held, Taken, Wires};
 
 /// Links, the packets on them, and the timers of what stands around them.
 pub struct Network {
     pub(crate) links: Vec<Link>,
-    forwarding: Forwarding,
+    pub(crate) forwarding: Forwarding,
     /// When routes change next.
     routes_change: Time,
     pub(crate) wires: Wires,
@@ -188,6 +187,12 @@ impl Network {
         self.forwarding.add_like(like);
     }
 
+    /// The packet in the slot that [`Network::reserve`] gives next, to be written before that.
+    #[inline]
+    pub fn vacant(&mut self) -> &mut Packet {
+        self.wires.vacant()
+    }
+
     /// A slot for a packet that is to be put into the network, in which is any other's.
     #[inline]
     pub fn reserve(&mut self) -> Held {
@@ -227,12 +232,13 @@ impl Network {
             since,
         } = self.wires.take()?;
         if self.now >= self.routes_change {
-            self.forwarding.change(self.now);
-            self.routes_change = self.forwarding.next_change();
+            self.change_routes();
         }
         let index = link as usize;
-        self.links[index].deliver();
-        if self.links[index].fittings.is_some() && self.is_lost_at_exit(index, &held, watch) {
+        let passed = &mut self.links[index];
+        passed.deliver();
+        let only = passed.leads_to;
+        if passed.fittings.is_some() && self.is_lost_at_exit(index, &held, watch) {
             self.wires.release(held);
             return None;
         }
@@ -241,11 +247,9 @@ impl Network {
             watch.see(Sight::Arrived { link, packet });
         }
         let packet = self.wires.packet(&held);
-        match self.next_hop(index, packet) {
+        match self.forwarding.next_of(packet, index, only) {
             HOST if packet.is_corrupt() => {
-                let packet = *packet;
-                self.lose_arrived(index, &packet, DropReason::Corrupt, watch);
-                self.wires.release(held);
+                self.lose_corrupt(index, held, watch);
                 None
             }
             HOST => Some(held),
@@ -254,6 +258,12 @@ impl Network {
                 None
             }
         }
+    }
+
+    #[cold]
+    fn change_routes(&mut self) {
+        self.forwarding.change(self.now);
+        self.routes_change = self.forwarding.next_change();
     }
 
     /// Element `element` acts. Returns the timer, if it is one: it is due no more.
@@ -297,52 +307,9 @@ impl Network {
         self.forget_thrown_out(index);
     }
 
-    /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
-    #[inline]
-    pub(crate) fn send<W: Watch>(
-        &mut self,
-        index: usize,
-        held: Held,
-        departs: Time,
-        arrives: Time,
-        watch: &mut W,
-    ) {
-        if self.links[index].fittings.is_none() {
-            return self.put(index, held, departs, arrives); // nothing else can happen to it
-        }
-        let packet = self.wires.packet(&held);
-        let mut wire = index;
-        let (mut since, mut there) = (departs, arrives);
-        if self.links[index].feeds_ahead() {
-            self.links[index].deliver();
-            wire = self.next_hop(index, packet) as usize;
-            since = arrives;
-            let departs;
-            (departs, there) = self.links[wire].take_ahead(packet, arrives);
-            if W::ON && (watch.wants_arrivals(index) || watch.wants_queue(wire)) {
-                let packet = *packet;
-                self.see_ahead([index, wire], &packet, [arrives, departs], watch);
-            }
-        }
-        let link = &mut self.links[wire];
-        let arrives = link.arrival(departs, there, self.wires.packet(&held));
-        if link.announces() {
-            self.tell_of(wire, &held, arrives);
-        }
-        self.put(wire, held, since, arrives);
-    }
-
-    /// A packet is on the wire of a link, and comes to the far end at `arrives`.
-    #[inline(always)]
-    fn put(&mut self, wire: usize, held: Held, since: Time, arrives: Time) {
-        self.sequence += 1;
-        let key = Key::new(arrives, self.sequence);
-        self.wires.put(key, wire as u32, since, held);
-    }
-
     /// Announces a packet that comes to the far end of `wire` at `at`, if its way ends there.
     #[cold]
-    fn tell_of(&mut self, wire: usize, held: &Held, at: Time) {
+    pub(crate) fn tell_of(&mut self, wire: usize, held: &Held, at: Time) {
         let packet = *self.wires.packet(held);
         if self.next_hop(wire, &packet) == HOST && !packet.is_corrupt() {
             self.announced.push(Coming { at, packet });
@@ -371,67 +338,8 @@ impl Network {
     /// Where a packet goes from the far end of a link.
     #[inline(always)]
     fn next_hop(&self, index: usize, packet: &Packet) -> u32 {
-        match self.links[index].leads_to {
-            MIXED => self.forwarding.next(index, packet.flow, packet.backward),
-            only => only,
-        }
-    }
-
-    /// A packet comes to a link, from a transmission that began at `since`.
-    #[inline]
-    fn offer<W: Watch>(&mut self, index: usize, packet: Held, since: Time, watch: &mut W) {
-        if self.links[index].fittings.is_some() {
-            return self.pass_entry(index, packet, since, watch);
-        }
-        self.admit(index, packet, since, watch);
-    }
-
-    /// A packet comes to the queue of a link.
-    #[inline]
-    pub(crate) fn admit<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
-        let packet = self.wires.packet(&held);
-        let seen = W::ON.then_some(*packet);
-        let link = &mut self.links[index];
-        let offered = link.offer(packet, held.slot(), since, self.now, &mut self.sequence);
-        match &offered {
-            Offered::Sent { arrives } => self.send(index, held, self.now, *arrives, watch),
-            Offered::Foreseen { departs, arrives } => {
-                self.send(index, held, *departs, *arrives, watch);
-            }
-            Offered::Passed(leaving) => {
-                held.wait();
-                let held = self.wires.resume(&leaving.departure.packet);
-                self.send(index, held, self.now, leaving.arrives, watch);
-            }
-            Offered::Queued => held.wait(),
-            Offered::Lost(_) => self.wires.release(held),
-        }
-        if let Some(packet) = &seen {
-            self.see_offer(index, packet, &offered, watch);
-        }
-        self.after_queueing(index, &offered);
-    }
-
-    /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
-    #[inline(always)]
-    fn after_queueing(&mut self, index: usize, offered: &Offered) {
-        if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
-            return;
-        }
-        self.forget_thrown_out(index);
-        let (key, place) = self.links[index].next_tx();
-        if !key.is_never() && key < self.transmitters.key(place) {
-            self.transmitters.set(place, key);
-        }
-    }
-
-    /// What the queue of a link has thrown out, and was reported, is no more.
-    #[inline]
-    pub(crate) fn forget_thrown_out(&mut self, index: usize) {
-        while let Some(packet) = self.links[index].pop_thrown_out() {
-            let held = self.wires.resume(&packet);
-            self.wires.release(held);
-        }
+        let only = self.links[index].leads_to;
+        self.forwarding.next_of(packet, index, only)
     }
 
     /// Whether memory is fetched ahead of packets: [`Network::look_ahead`].

@@ -11,6 +11,7 @@ use crate::wires::Held;
 
 impl Network {
     /// A packet comes to a link with a gate in front of its queue.
+    #[inline(never)]
     pub(crate) fn pass_entry<W: Watch>(
         &mut self,
         index: usize,
@@ -51,6 +52,7 @@ impl Network {
     }
 
     /// Whether a packet that reaches the far end of a link is lost there.
+    #[inline(never)]
     pub(crate) fn is_lost_at_exit<W: Watch>(
         &mut self,
         index: usize,
@@ -71,6 +73,14 @@ impl Network {
         };
         self.lose_arrived(index, &packet, reason, watch);
         true
+    }
+
+    /// A packet that comes to a host is corrupt.
+    #[cold]
+    pub(crate) fn lose_corrupt<W: Watch>(&mut self, index: usize, held: Held, watch: &mut W) {
+        let packet = *self.wires.packet(&held);
+        self.lose_arrived(index, &packet, DropReason::Corrupt, watch);
+        self.wires.release(held);
     }
 
     /// A packet that has come off a link's wire is lost.

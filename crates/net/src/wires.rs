@@ -10,13 +10,15 @@
 //! what they will touch can be fetched before it is needed: nearly nothing of it is in the cache.
 
 mod buckets;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
 use cclab_packet::Packet;
 use cclab_qdisc::Descriptor;
-use cclab_units::Time;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
+use cclab_units::{Ring, Time};
 
 use crate::calendar::{ELEMENT_BITS, Key, element_of, time_of};
 use buckets::Buckets;
@@ -27,12 +29,14 @@ const NEVER: u128 = u128::MAX;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Lanes. A dumbbell has two delays in two directions. With the buckets they are a power of two, so
-/// that a masked index needs no check.
+/// Lanes. With the buckets they are a power of two, so that a masked index needs no check.
 const LANES: usize = 7;
 const _: () = assert!((LANES + 1).is_power_of_two());
 /// What comes from the calendar queue.
 const BUCKETS: usize = LANES;
+/// So many of the lanes are looked through as long as no other was in use. A dumbbell has two delays
+/// in two directions.
+const FEW: usize = 4;
 
 /// So many packets are in order ahead of the clock where memory is fetched, if there are so many.
 pub const AHEAD: usize = 16;
@@ -90,8 +94,8 @@ pub struct Arrival {
 struct Passage {
     since: Time,
     link: u32,
-    /// The next free slot.
-    next_free: u32,
+    /// The lane that it is in, or [`BUCKETS`]; the next free slot.
+    place: u32,
 }
 
 /// A packet in a line of the cache of its own.
@@ -110,13 +114,15 @@ pub struct Wires {
     /// The next entries, in order, if memory is fetched ahead: everything before the last of
     /// them is here.
     near: VecDeque<u128>,
-    /// Each in order.
-    lanes: [VecDeque<u128>; LANES],
+    /// Each in order; nothing is in the last, in whose stead there are the buckets.
+    lanes: [Ring<u128>; LANES + 1],
     buckets: Buckets,
     /// The first entry of each lane and of the buckets.
     first: [u128; LANES + 1],
-    /// Lanes and buckets in the order of their first entries.
-    order: [u8; LANES + 1],
+    /// What was put last in each lane, and may be gone; [`NEVER`] for the buckets.
+    last: [u128; LANES + 1],
+    /// Whether any lane was in use beyond the first few, or the buckets.
+    uses_many: bool,
     /// The lane that suited the last packet of each link.
     lane_of: Vec<u8>,
     /// How many entries are near, if there are so many; 0: the order is found when needed.
@@ -147,7 +153,8 @@ impl Wires {
             lanes: Default::default(),
             buckets: Buckets::new(),
             first: [NEVER; LANES + 1],
-            order: std::array::from_fn(|lane| lane as u8),
+            last: std::array::from_fn(|lane| if lane == BUCKETS { NEVER } else { 0 }),
+            uses_many: false,
             lane_of: vec![0; links],
             ahead: if fetches { AHEAD } else { 0 },
         }
@@ -182,8 +189,17 @@ impl Wires {
             NONE => self.grow(),
             free => free as usize,
         };
-        self.free = self.passages[slot].next_free;
+        self.free = self.passages[slot].place;
         Held(slot as u32)
+    }
+
+    /// The packet in the slot that [`Wires::reserve`] gives next, to be written before that.
+    #[inline]
+    pub fn vacant(&mut self) -> &mut Packet {
+        if self.free == NONE {
+            self.free = self.grow() as u32;
+        }
+        &mut self.packets[self.free as usize].0
     }
 
     /// A slot with `packet`.
@@ -208,7 +224,7 @@ impl Wires {
     /// The packet is no more.
     #[inline]
     pub fn release(&mut self, held: Held) {
-        self.passages[held.0 as usize].next_free = self.free;
+        self.passages[held.0 as usize].place = self.free;
         self.free = held.0;
     }
 
@@ -231,16 +247,28 @@ impl Wires {
     /// Puts a packet on the wire of `link`; it arrives at `key`.
     #[inline(always)]
     pub fn put(&mut self, key: Key, link: u32, since: Time, packet: Held) {
+        let lane = usize::from(self.lane_of[link as usize]) & LANES;
         let passage = &mut self.passages[packet.0 as usize];
-        (passage.since, passage.link) = (since, link);
+        *passage = Passage {
+            since,
+            link,
+            place: lane as u32,
+        };
         let entry = key.entry(packet.0);
-        self.next = self.next.min(entry);
         if self.near.back().is_some_and(|&last| entry < last) {
-            let place = self.near.partition_point(|&other| other < entry);
-            self.near.insert(place, entry);
+            self.put_near(entry);
+        } else if self.last[lane] < entry {
+            self.put_in_lane(entry, lane);
         } else {
-            self.put_in_lane(entry, link);
+            self.find_lane(entry, link);
         }
+    }
+
+    #[inline(never)]
+    fn put_near(&mut self, entry: u128) {
+        self.next = self.next.min(entry);
+        let place = self.near.partition_point(|&other| other < entry);
+        self.near.insert(place, entry);
     }
 
     #[cold]
@@ -254,121 +282,130 @@ impl Wires {
         self.passages.push(Passage {
             since: Time::ZERO,
             link: 0,
-            next_free: NONE,
+            place: NONE,
         });
         self.packets.push(Slot(Packet::default()));
         slot
     }
 
+    /// Puts an entry last in a lane.
     #[inline(always)]
-    fn put_in_lane(&mut self, entry: u128, link: u32) {
-        let lane = usize::from(self.lane_of[link as usize]);
-        match self.lanes[lane].back() {
-            Some(&last) if last < entry => self.lanes[lane].push_back(entry),
-            _ => self.find_lane(entry, link),
+    fn put_in_lane(&mut self, entry: u128, lane: usize) {
+        self.last[lane] = entry;
+        self.lanes[lane].push_back(entry);
+        if time_of(self.first[lane]) == Time::NEVER {
+            self.first[lane] = entry; // nothing was there
+            self.next = self.next.min(entry);
         }
     }
 
     /// Puts an entry in the lane whose last entry is the nearest before it, if there is one.
+    #[inline(never)]
     fn find_lane(&mut self, entry: u128, link: u32) {
-        let last = |lane: usize| self.lanes[lane].back().copied().unwrap_or(0);
-        let fitting = (0..LANES).filter(|&lane| last(lane) < entry);
-        let Some(lane) = fitting.max_by_key(|&lane| (last(lane), LANES - lane)) else {
-            self.buckets.put(entry);
-            return self.begin(BUCKETS, self.buckets.first());
+        let last = |lane: usize| match self.lanes[lane].is_empty() {
+            true => 0,
+            false => self.last[lane],
         };
-        self.lane_of[link as usize] = lane as u8;
-        self.lanes[lane].push_back(entry);
-        if self.lanes[lane].len() == 1 {
-            self.begin(lane, entry);
+        let fitting = (0..LANES).filter(|&lane| last(lane) < entry);
+        let lane = fitting.max_by_key(|&lane| (last(lane), LANES - lane));
+        self.passages[slot_of(entry)].place = lane.unwrap_or(BUCKETS) as u32;
+        self.uses_many |= lane.is_none_or(|lane| lane >= FEW);
+        if let Some(lane) = lane {
+            self.lane_of[link as usize] = lane as u8;
+            self.put_in_lane(entry, lane);
+        } else {
+            self.buckets.put(entry);
+            self.first[BUCKETS] = self.buckets.first();
+            self.next = self.next.min(entry);
         }
-    }
-
-    /// The first entry of a lane, or of the buckets, is a new one, and not later than before.
-    fn begin(&mut self, lane: usize, entry: u128) {
-        self.first[lane] = entry;
-        self.order
-            .sort_unstable_by_key(|&lane| self.first[usize::from(lane)]);
     }
 
     /// Takes the next packet off its wire.
     #[inline(always)]
     pub fn take(&mut self) -> Option<Taken> {
         let entry = self.next;
-        if entry == NEVER {
+        if time_of(entry) == Time::NEVER {
             return None;
         }
         let slot = slot_of(entry);
-        let passage = &self.passages[slot];
-        let taken = Taken {
-            packet: Held(slot as u32),
-            link: passage.link,
-            since: passage.since,
-        };
+        let passage = self.passages[slot];
         if self.ahead == 0 {
-            self.leave_first();
+            self.leave(passage.place);
             self.next = self.first_of_all();
         } else {
             self.take_near();
         }
-        Some(taken)
+        Some(Taken {
+            packet: Held(slot as u32),
+            link: passage.link,
+            since: passage.since,
+        })
     }
 
-    #[inline]
+    /// The first of all entries that are not near.
+    #[inline(always)]
     fn first_of_all(&self) -> u128 {
-        self.first[usize::from(self.order[0]) & LANES]
+        let [a, b, c, d, others @ ..] = self.first;
+        let few = a.min(b).min(c.min(d));
+        if !self.uses_many {
+            return few;
+        }
+        let [e, f, g, h] = others;
+        few.min(e.min(f).min(g.min(h)))
     }
 
     /// Takes the next entry from those that are near, and sees to it that there are enough.
     fn take_near(&mut self) {
         if self.near.pop_front().is_none() {
-            self.leave_first(); // none is near at first
+            self.leave_first(self.next); // none is near at first
         }
-        while self.near.len() < self.ahead && self.first_of_all() != NEVER {
-            self.near.push_back(self.first_of_all());
-            self.leave_first();
+        while self.near.len() < self.ahead {
+            let first = self.first_of_all();
+            if first == NEVER {
+                break;
+            }
+            self.near.push_back(first);
+            self.leave_first(first);
         }
         self.next = self.near.front().copied().unwrap_or(NEVER);
     }
 
     /// Takes the first of all entries that are not near away.
+    #[inline]
+    fn leave_first(&mut self, first: u128) {
+        self.leave(self.passages[slot_of(first)].place);
+    }
+
+    /// Takes the first entry of a lane away, or of the buckets.
     #[inline(always)]
-    fn leave_first(&mut self) {
-        let lane = usize::from(self.order[0]) & LANES;
-        let first = match lane {
-            BUCKETS => {
-                self.buckets.take();
-                self.buckets.first()
-            }
+    fn leave(&mut self, place: u32) {
+        let lane = place as usize & LANES;
+        self.first[lane] = match lane {
+            BUCKETS => self.leave_buckets(),
             _ => self.leave_lane(lane),
         };
-        self.first[lane] = first;
-        // It moves back to its place among the others.
-        let mut place = 0;
-        while let Some(&next) = self.order.get(place + 1)
-            && self.first[usize::from(next) & LANES] < first
-        {
-            self.order[place] = next;
-            place += 1;
-        }
-        self.order[place] = lane as u8;
+    }
+
+    #[inline(never)]
+    fn leave_buckets(&mut self) -> u128 {
+        self.buckets.take();
+        self.buckets.first()
     }
 
     /// Takes the first entry of a lane away; returns the one behind it.
     #[inline(always)]
     fn leave_lane(&mut self, lane: usize) -> u128 {
         let entries = &mut self.lanes[lane];
-        entries.pop_front();
         if self.ahead > 0
-            && let Some(&later) = entries.get(FETCHED)
+            && let Some(&later) = entries.get(FETCHED + 1)
         {
-            if let Some(beyond) = entries.get(3 * FETCHED) {
+            if let Some(beyond) = entries.get(3 * FETCHED + 1) {
                 prefetch(beyond); // so that looking at `later` does not wait
             }
             prefetch(&self.packets[slot_of(later)]);
             prefetch(&self.passages[slot_of(later)]);
         }
-        entries.front().copied().unwrap_or(NEVER)
+        entries.advance().copied().unwrap_or(NEVER)
     }
 
     /// The packet that is taken after `others` others, as far as is known, and its link.
@@ -381,7 +418,7 @@ impl Wires {
     /// What is on its way, the next to arrive first.
     pub fn remaining(&self) -> Vec<Arrival> {
         let mut entries: Vec<u128> = self.near.iter().copied().collect();
-        entries.extend(self.lanes.iter().flatten());
+        entries.extend(self.lanes.iter().flat_map(Ring::iter));
         self.buckets.list(&mut entries);
         entries.sort_unstable();
         let arrival = |entry: u128| {
@@ -394,98 +431,5 @@ impl Wires {
             }
         };
         entries.into_iter().map(arrival).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use cclab_units::Stream;
-
-    use super::*;
-
-    /// Delays of a LAN, of the Internet, of another planet, and none.
-    const DELAYS_NS: [u64; 5] = [0, 700, 300_000, 40_000_000, 90_000_000_000];
-
-    /// Takes the next packet, which is no more then.
-    fn take(wires: &mut Wires) -> Option<Arrival> {
-        let arrives = wires.next().time();
-        let Taken {
-            packet: held,
-            link,
-            since,
-        } = wires.take()?;
-        let packet = *wires.packet(&held);
-        wires.release(held);
-        Some(Arrival {
-            link,
-            since,
-            arrives,
-            packet,
-        })
-    }
-
-    /// Puts and takes at random, with between `least` and `most` packets on their way.
-    fn agrees_with_a_sorted_map(fetches: bool, [least, most]: [usize; 2], steps: u64) {
-        let mut wires = Wires::new(7, fetches);
-        let mut sorted: BTreeMap<Key, Arrival> = BTreeMap::new();
-        let mut dice = Stream::new(5, "wires");
-        let mut now = Time::ZERO;
-        for sequence in 1..=steps {
-            let grows = sorted.len() < least || (sorted.len() < most && dice.chance(0.5));
-            if grows {
-                let scale = DELAYS_NS[(dice.bits() % DELAYS_NS.len() as u64) as usize];
-                let arrives = now + Time::from_nanos(dice.bits() % (scale + 1));
-                let packet = Packet {
-                    seq: sequence as u32,
-                    ..Packet::default()
-                };
-                let (link, since) = ((dice.bits() % 7) as u32, now);
-                let held = wires.hold(&packet);
-                wires.put(Key::new(arrives, sequence), link, since, held);
-                let arrival = Arrival {
-                    link,
-                    since,
-                    arrives,
-                    packet,
-                };
-                sorted.insert(Key::new(arrives, sequence), arrival);
-            } else if let Some((key, expected)) = sorted.pop_first() {
-                assert_eq!(wires.next(), key);
-                assert_eq!(take(&mut wires), Some(expected));
-                now = expected.arrives;
-            }
-        }
-        let left: Vec<Arrival> = sorted.values().copied().collect();
-        assert_eq!(wires.remaining(), left);
-        for expected in left {
-            assert_eq!(take(&mut wires), Some(expected));
-        }
-        assert_eq!((wires.take(), wires.next()), (None, Key::NEVER));
-    }
-
-    #[test]
-    fn few_packets_arrive_in_order() {
-        agrees_with_a_sorted_map(false, [0, 12], 50_000);
-        agrees_with_a_sorted_map(true, [0, 12], 50_000);
-    }
-
-    #[test]
-    fn many_packets_arrive_in_order_while_buckets_change() {
-        agrees_with_a_sorted_map(false, [3_000, 5_000], 200_000);
-        agrees_with_a_sorted_map(true, [3_000, 5_000], 200_000);
-    }
-
-    #[test]
-    fn a_slot_that_became_free_is_the_next_in_use() {
-        let mut wires = Wires::new(7, false);
-        for sequence in 1..=1_000 {
-            let at = Key::new(Time::from_micros(sequence), sequence);
-            let held = wires.hold(&Packet::default());
-            wires.put(at, 0, Time::ZERO, held);
-            take(&mut wires);
-        }
-        assert_eq!(wires.packets.len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! The quantities every other crate speaks in: time in integer nanoseconds, rate in
 //! integer bits per second, named streams of random numbers, hashes of
-//! names, hints on memory, and how others' text is shown. Text such as `"50Mbit"`
+//! names, queues in a ring, hints on memory, and how others' text is shown. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
 mod hash;
@@ -9,6 +9,7 @@ mod measure;
 pub mod memory;
 pub mod parameter;
 mod rate;
+mod ring;
 mod stream;
 mod text;
 mod time;
@@ -17,6 +18,7 @@ pub use hash::{hash, mixed};
 pub use in_kernel::InKernel;
 pub use measure::Measure;
 pub use rate::{Rate, TxClock};
+pub use ring::Ring;
 pub use stream::Stream;
 pub use text::{ORDERS, refused, shown, shown_path};
 pub use time::Time;

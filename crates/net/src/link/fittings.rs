@@ -1,6 +1,8 @@
 //! What few links have, out of the way of those that do not.
 
+use cclab_packet::Packet;
 use cclab_trace::Histogram;
+use cclab_units::Time;
 
 use crate::impairment::{Course, Gate};
 
@@ -26,6 +28,22 @@ pub struct Fittings {
 }
 
 impl Fittings {
+    /// Whether there is anything for a packet that is put on the wire.
+    #[inline]
+    pub fn concerns_wire(&self) -> bool {
+        self.course.is_some() || self.announces
+    }
+
+    /// When `packet`, which is put on the wire next and leaves at `departs`, reaches the far end, if
+    /// that is `expected` where nothing is wrong with the wire.
+    #[inline]
+    pub fn arrival(&mut self, departs: Time, expected: Time, packet: &Packet) -> Time {
+        match &mut self.course {
+            None => expected,
+            Some(course) => course.arrival(departs, expected, packet),
+        }
+    }
+
     /// Whether there is nothing: a link does better without them.
     pub(super) fn is_bare(&self) -> bool {
         let Fittings {

@@ -190,10 +190,10 @@ impl<'a, P: Probe> World<'a, P> {
             } = self;
             let host = host(hosts);
             loop {
-                let held = net.reserve();
-                let Some(port) = host.transmit(now, side, net.packet_mut(&held)) else {
-                    return net.release(held);
+                let Some(port) = host.transmit(now, side, net.vacant()) else {
+                    return;
                 };
+                let held = net.reserve();
                 net.inject(port, held, lookout);
             }
         }

@@ -1,0 +1,186 @@
+//! A packet comes to a link, waits in its queue, and goes on its wire.
+//!
+//! Most packets come to links whose departures are foreseen, and which have little or nothing beside:
+//! their way from [`Network::offer`] to the wire is one piece of code, and all else is out of its way.
+
+use cclab_units::Time;
+
+use crate::calendar::Key;
+use crate::link::Offered;
+use crate::network::Network;
+use crate::watch::Watch;
+use crate::wires::Held;
+
+impl Network {
+    /// A packet comes to a link, from a transmission that began at `since`.
+    #[inline(always)]
+    pub(crate) fn offer<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
+        match &self.links[index].fittings {
+            None => self.admit_bare(index, held, since, watch),
+            Some(_) => self.offer_fitted(index, held, since, watch),
+        }
+    }
+
+    /// As [`Network::offer`], of a link that has something beside.
+    #[inline(never)]
+    fn offer_fitted<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
+        let fittings = self.links[index].fittings.as_ref();
+        if fittings.is_some_and(|fittings| fittings.entry.is_some()) {
+            return self.pass_entry(index, held, since, watch);
+        }
+        self.admit_by::<W, true>(index, held, since, watch);
+    }
+
+    /// A packet comes to the queue of a link.
+    pub(crate) fn admit<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
+        match &self.links[index].fittings {
+            None => self.admit_bare(index, held, since, watch),
+            Some(_) => self.admit_by::<W, true>(index, held, since, watch),
+        }
+    }
+
+    /// As [`Network::admit`], of a link that has nothing beside.
+    #[inline(never)]
+    fn admit_bare<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
+        self.admit_by::<W, false>(index, held, since, watch);
+    }
+
+    /// As [`Network::admit`], of a link that has something beside if it is `FITTED`. In one piece where
+    /// departures are foreseen: most packets come there.
+    #[inline(always)]
+    fn admit_by<W: Watch, const FITTED: bool>(
+        &mut self,
+        index: usize,
+        held: Held,
+        since: Time,
+        watch: &mut W,
+    ) {
+        let link = &mut self.links[index];
+        if link.asks() {
+            return self.ask(index, held, watch);
+        }
+        let packet = self.wires.packet(&held);
+        let seen = W::ON.then_some(*packet);
+        let foreseen = link.foresee::<FITTED>(packet, since, self.now);
+        match foreseen {
+            None => self.wires.release(held),
+            Some([departs, arrives]) if FITTED => self.send(index, held, departs, arrives, watch),
+            Some([departs, arrives]) => self.put(index, held, departs, arrives),
+        }
+        if let Some(packet) = &seen {
+            let offered = Offered::foreseen(foreseen, self.now);
+            self.see_offer(index, packet, &offered, watch);
+        }
+    }
+
+    /// A packet comes to a link whose queue is asked.
+    #[inline(never)]
+    fn ask<W: Watch>(&mut self, index: usize, held: Held, watch: &mut W) {
+        let packet = self.wires.packet(&held);
+        let seen = W::ON.then_some(*packet);
+        let link = &mut self.links[index];
+        let offered = link.offer(packet, held.slot(), self.now, &mut self.sequence);
+        match &offered {
+            Offered::Sent { arrives } | Offered::Foreseen { arrives, .. } => {
+                self.send(index, held, self.now, *arrives, watch);
+            }
+            Offered::Passed(leaving) => {
+                held.wait();
+                let held = self.wires.resume(&leaving.departure.packet);
+                self.send(index, held, self.now, leaving.arrives, watch);
+            }
+            Offered::Queued => held.wait(),
+            Offered::Lost(_) => self.wires.release(held),
+        }
+        if let Some(packet) = &seen {
+            self.see_offer(index, packet, &offered, watch);
+        }
+        self.after_queueing(index, &offered);
+    }
+
+    /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
+    #[inline(always)]
+    fn after_queueing(&mut self, index: usize, offered: &Offered) {
+        if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
+            return;
+        }
+        self.forget_thrown_out(index);
+        let (key, place) = self.links[index].next_tx();
+        if !key.is_never() && key < self.transmitters.key(place) {
+            self.transmitters.set(place, key);
+        }
+    }
+
+    /// What the queue of a link has thrown out, and was reported, is no more.
+    #[inline]
+    pub(crate) fn forget_thrown_out(&mut self, index: usize) {
+        while let Some(packet) = self.links[index].pop_thrown_out() {
+            let held = self.wires.resume(&packet);
+            self.wires.release(held);
+        }
+    }
+
+    /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
+    #[inline(always)]
+    pub(crate) fn send<W: Watch>(
+        &mut self,
+        index: usize,
+        held: Held,
+        departs: Time,
+        arrives: Time,
+        watch: &mut W,
+    ) {
+        let mut there = arrives;
+        if let Some(fittings) = &self.links[index].fittings {
+            if fittings.feeds_ahead {
+                return self.send_ahead(index, held, arrives, watch);
+            }
+            if fittings.concerns_wire() {
+                there = self.fitted_arrival(index, &held, departs, arrives);
+            }
+        }
+        self.put(index, held, departs, there);
+    }
+
+    /// A packet reaches the far end of a link at `arrives`, and the next link takes it ahead of that.
+    #[inline(always)]
+    fn send_ahead<W: Watch>(&mut self, index: usize, held: Held, arrives: Time, watch: &mut W) {
+        let packet = self.wires.packet(&held);
+        let link = &mut self.links[index];
+        link.deliver();
+        let wire = self.forwarding.next_of(packet, index, link.leads_to) as usize;
+        let link = &mut self.links[wire];
+        let (departs, mut there) = link.take_ahead(packet, arrives);
+        let is_fitted = link.fittings.is_some();
+        if W::ON && (watch.wants_arrivals(index) || watch.wants_queue(wire)) {
+            let packet = *packet;
+            self.see_ahead([index, wire], &packet, [arrives, departs], watch);
+        }
+        if is_fitted {
+            there = self.fitted_arrival(wire, &held, departs, there);
+        }
+        self.put(wire, held, arrives, there);
+    }
+
+    /// When a packet that leaves for a wire at `departs` reaches the far end, if that is `expected`
+    /// where nothing is wrong with the wire. Announces it where that is asked for.
+    #[inline(never)]
+    fn fitted_arrival(&mut self, wire: usize, held: &Held, departs: Time, expected: Time) -> Time {
+        let Some(fittings) = &mut self.links[wire].fittings else {
+            return expected;
+        };
+        let arrives = fittings.arrival(departs, expected, self.wires.packet(held));
+        if fittings.announces {
+            self.tell_of(wire, held, arrives);
+        }
+        arrives
+    }
+
+    /// A packet is on the wire of a link, and comes to the far end at `arrives`.
+    #[inline(always)]
+    fn put(&mut self, wire: usize, held: Held, since: Time, arrives: Time) {
+        self.sequence += 1;
+        let key = Key::new(arrives, self.sequence);
+        self.wires.put(key, wire as u32, since, held);
+    }
+}

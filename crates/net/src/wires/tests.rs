@@ -1,0 +1,91 @@
+//! Puts and takes at random, beside a sorted map.
+
+use std::collections::BTreeMap;
+
+use cclab_units::Stream;
+
+use super::*;
+
+/// Delays of a LAN, of the Internet, of another planet, and none.
+const DELAYS_NS: [u64; 5] = [0, 700, 300_000, 40_000_000, 90_000_000_000];
+
+/// Takes the next packet, which is no more then.
+fn take(wires: &mut Wires) -> Option<Arrival> {
+    let arrives = wires.next().time();
+    let Taken {
+        packet: held,
+        link,
+        since,
+    } = wires.take()?;
+    let packet = *wires.packet(&held);
+    wires.release(held);
+    Some(Arrival {
+        link,
+        since,
+        arrives,
+        packet,
+    })
+}
+
+/// Puts and takes at random, with between `least` and `most` packets on their way.
+fn agrees_with_a_sorted_map(fetches: bool, [least, most]: [usize; 2], steps: u64) {
+    let mut wires = Wires::new(7, fetches);
+    let mut sorted: BTreeMap<Key, Arrival> = BTreeMap::new();
+    let mut dice = Stream::new(5, "wires");
+    let mut now = Time::ZERO;
+    for sequence in 1..=steps {
+        let grows = sorted.len() < least || (sorted.len() < most && dice.chance(0.5));
+        if grows {
+            let scale = DELAYS_NS[(dice.bits() % DELAYS_NS.len() as u64) as usize];
+            let arrives = now + Time::from_nanos(dice.bits() % (scale + 1));
+            let packet = Packet {
+                seq: sequence as u32,
+                ..Packet::default()
+            };
+            let (link, since) = ((dice.bits() % 7) as u32, now);
+            let held = wires.hold(&packet);
+            wires.put(Key::new(arrives, sequence), link, since, held);
+            let arrival = Arrival {
+                link,
+                since,
+                arrives,
+                packet,
+            };
+            sorted.insert(Key::new(arrives, sequence), arrival);
+        } else if let Some((key, expected)) = sorted.pop_first() {
+            assert_eq!(wires.next(), key);
+            assert_eq!(take(&mut wires), Some(expected));
+            now = expected.arrives;
+        }
+    }
+    let left: Vec<Arrival> = sorted.values().copied().collect();
+    assert_eq!(wires.remaining(), left);
+    for expected in left {
+        assert_eq!(take(&mut wires), Some(expected));
+    }
+    assert_eq!((wires.take(), wires.next()), (None, Key::NEVER));
+}
+
+#[test]
+fn few_packets_arrive_in_order() {
+    agrees_with_a_sorted_map(false, [0, 12], 50_000);
+    agrees_with_a_sorted_map(true, [0, 12], 50_000);
+}
+
+#[test]
+fn many_packets_arrive_in_order_while_buckets_change() {
+    agrees_with_a_sorted_map(false, [3_000, 5_000], 200_000);
+    agrees_with_a_sorted_map(true, [3_000, 5_000], 200_000);
+}
+
+#[test]
+fn a_slot_that_became_free_is_the_next_in_use() {
+    let mut wires = Wires::new(7, false);
+    for sequence in 1..=1_000 {
+        let at = Key::new(Time::from_micros(sequence), sequence);
+        let held = wires.hold(&Packet::default());
+        wires.put(at, 0, Time::ZERO, held);
+        take(&mut wires);
+    }
+    assert_eq!(wires.packets.len(), 1);
+}
