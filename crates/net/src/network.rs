@@ -15,7 +15,7 @@ use crate::forwarding::{Forwarding, HOST};
 use crate::host::Port;
 use crate::link::{Leaving, Link};
 use crate::watch::{Sight, Watch};
-use crate::wires::{AHEAD, Held, Taken, Wires};
+use crate::wires::{Held, Taken, Wires};
 
 /// Links, the packets on them, and the timers of what stands around them.
 pub struct Network {
@@ -66,6 +66,11 @@ fn of_timer(timer: u32) -> u32 {
 
 /// The entry of what foresees in the calendar.
 pub(crate) const OBSERVER: u32 = 0;
+
+/// How far behind a packet the one is in its lane whose memory is fetched, in steps, as one place tells of
+/// another: its link; what it comes to; what that will touch. A dumbbell has four lanes, so the first step is some
+/// twelve arrivals ahead. With twice as many, what is fetched pushes out what was fetched before.
+const BEHIND: [usize; 3] = [2, 1, 0];
 
 impl Network {
     /// A network of `links` with nothing on them, and `timers` timers. `fetches` where packets touch
@@ -357,10 +362,10 @@ impl Network {
         soon: impl FnOnce(&Packet),
         now: impl FnOnce(&Packet) -> Option<Port>,
     ) {
-        if let Some((link, _)) = self.wires.ahead(3 * AHEAD / 4) {
+        if let Some((link, _)) = self.wires.behind(BEHIND[0]) {
             self.links[link as usize].fetch();
         }
-        if let Some((link, packet)) = self.wires.ahead(AHEAD / 2) {
+        if let Some((link, packet)) = self.wires.behind(BEHIND[1]) {
             let next = self.next_hop(link as usize, packet);
             if next != HOST {
                 let fed = match self.links[next as usize].feeds_ahead() {
@@ -372,7 +377,7 @@ impl Network {
                 soon(packet);
             }
         }
-        if let Some((link, packet)) = self.wires.ahead(AHEAD / 4)
+        if let Some((link, packet)) = self.wires.behind(BEHIND[2])
             && self.next_hop(link as usize, packet) == HOST
             && let Some(port) = now(packet)
         {

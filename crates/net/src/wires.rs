@@ -6,14 +6,12 @@
 //! like delay: they wait in one of a few lanes, behind each other. Packets that would overtake
 //! others in every lane are in a calendar queue (see `buckets`).
 //!
-//! With many flows the next packets are put in order ahead of the clock, so that the memory of
-//! what they will touch can be fetched before it is needed: nearly nothing of it is in the cache.
+//! With many flows the memory that packets will touch is fetched before it is needed: nearly nothing of
+//! it is in the cache. Who comes soon is seen in the lane that a packet leaves: those behind it.
 
 mod buckets;
 #[cfg(test)]
 mod tests;
-
-use std::collections::VecDeque;
 
 use cclab_packet::Packet;
 use cclab_qdisc::Descriptor;
@@ -38,9 +36,7 @@ const BUCKETS: usize = LANES;
 /// in two directions.
 const FEW: usize = 4;
 
-/// So many packets are in order ahead of the clock where memory is fetched, if there are so many.
-pub const AHEAD: usize = 16;
-/// Entries of a lane between the one that is put in order and the one whose memory is fetched.
+/// Entries of a lane between the one that leaves and the one whose packet is fetched.
 const FETCHED: usize = 16;
 
 /// A packet that is on no wire: it goes on one by [`Wires::put`], into a queue by [`Held::wait`], or
@@ -111,9 +107,6 @@ pub struct Wires {
     free: u32,
     /// The first of all entries; [`NEVER`] if there is none.
     next: u128,
-    /// The next entries, in order, if memory is fetched ahead: everything before the last of
-    /// them is here.
-    near: VecDeque<u128>,
     /// Each in order; nothing is in the last, in whose stead there are the buckets.
     lanes: [Ring<u128>; LANES + 1],
     buckets: Buckets,
@@ -125,8 +118,10 @@ pub struct Wires {
     uses_many: bool,
     /// The lane that suited the last packet of each link.
     lane_of: Vec<u8>,
-    /// How many entries are near, if there are so many; 0: the order is found when needed.
-    ahead: usize,
+    /// Whether memory is fetched ahead of packets.
+    fetches: bool,
+    /// The lane of the packet that was taken last, or [`BUCKETS`].
+    left: usize,
 }
 
 /// Makes room for as many values again.
@@ -149,21 +144,21 @@ impl Wires {
             packets: Vec::new(),
             free: NONE,
             next: NEVER,
-            near: VecDeque::new(),
             lanes: Default::default(),
             buckets: Buckets::new(),
             first: [NEVER; LANES + 1],
             last: std::array::from_fn(|lane| if lane == BUCKETS { NEVER } else { 0 }),
             uses_many: false,
             lane_of: vec![0; links],
-            ahead: if fetches { AHEAD } else { 0 },
+            fetches,
+            left: 0,
         }
     }
 
     /// Whether memory is fetched ahead of packets.
     #[inline]
     pub fn looks_ahead(&self) -> bool {
-        self.ahead > 0
+        self.fetches
     }
 
     /// The entry of the packet that arrives next, which is greater than every other's when none is on
@@ -255,20 +250,11 @@ impl Wires {
             place: lane as u32,
         };
         let entry = key.entry(packet.0);
-        if self.near.back().is_some_and(|&last| entry < last) {
-            self.put_near(entry);
-        } else if self.last[lane] < entry {
+        if self.last[lane] < entry {
             self.put_in_lane(entry, lane);
         } else {
             self.find_lane(entry, link);
         }
-    }
-
-    #[inline(never)]
-    fn put_near(&mut self, entry: u128) {
-        self.next = self.next.min(entry);
-        let place = self.near.partition_point(|&other| other < entry);
-        self.near.insert(place, entry);
     }
 
     #[cold]
@@ -329,12 +315,8 @@ impl Wires {
         }
         let slot = slot_of(entry);
         let passage = self.passages[slot];
-        if self.ahead == 0 {
-            self.leave(passage.place);
-            self.next = self.first_of_all();
-        } else {
-            self.take_near();
-        }
+        self.leave(passage.place);
+        self.next = self.first_of_all();
         Some(Taken {
             packet: Held(slot as u32),
             link: passage.link,
@@ -342,7 +324,7 @@ impl Wires {
         })
     }
 
-    /// The first of all entries that are not near.
+    /// The first of all entries.
     #[inline(always)]
     fn first_of_all(&self) -> u128 {
         let [a, b, c, d, others @ ..] = self.first;
@@ -354,32 +336,11 @@ impl Wires {
         few.min(e.min(f).min(g.min(h)))
     }
 
-    /// Takes the next entry from those that are near, and sees to it that there are enough.
-    fn take_near(&mut self) {
-        if self.near.pop_front().is_none() {
-            self.leave_first(self.next); // none is near at first
-        }
-        while self.near.len() < self.ahead {
-            let first = self.first_of_all();
-            if first == NEVER {
-                break;
-            }
-            self.near.push_back(first);
-            self.leave_first(first);
-        }
-        self.next = self.near.front().copied().unwrap_or(NEVER);
-    }
-
-    /// Takes the first of all entries that are not near away.
-    #[inline]
-    fn leave_first(&mut self, first: u128) {
-        self.leave(self.passages[slot_of(first)].place);
-    }
-
     /// Takes the first entry of a lane away, or of the buckets.
     #[inline(always)]
     fn leave(&mut self, place: u32) {
         let lane = place as usize & LANES;
+        self.left = lane;
         self.first[lane] = match lane {
             BUCKETS => self.leave_buckets(),
             _ => self.leave_lane(lane),
@@ -396,7 +357,7 @@ impl Wires {
     #[inline(always)]
     fn leave_lane(&mut self, lane: usize) -> u128 {
         let entries = &mut self.lanes[lane];
-        if self.ahead > 0
+        if self.fetches
             && let Some(&later) = entries.get(FETCHED + 1)
         {
             if let Some(beyond) = entries.get(3 * FETCHED + 1) {
@@ -408,17 +369,21 @@ impl Wires {
         entries.advance().copied().unwrap_or(NEVER)
     }
 
-    /// The packet that is taken after `others` others, as far as is known, and its link.
+    /// The packet that has `others` others between it and the one taken last, of those that wait where that
+    /// one did, and its link.
     #[inline]
-    pub fn ahead(&self, others: usize) -> Option<(u32, &Packet)> {
-        let slot = slot_of(*self.near.get(others)?);
+    pub fn behind(&self, others: usize) -> Option<(u32, &Packet)> {
+        let entry = match self.left {
+            BUCKETS => self.buckets.behind(others),
+            lane => self.lanes[lane].get(others),
+        };
+        let slot = slot_of(*entry?);
         Some((self.passages[slot].link, &self.packets[slot].0))
     }
 
     /// What is on its way, the next to arrive first.
     pub fn remaining(&self) -> Vec<Arrival> {
-        let mut entries: Vec<u128> = self.near.iter().copied().collect();
-        entries.extend(self.lanes.iter().flat_map(Ring::iter));
+        let mut entries: Vec<u128> = self.lanes.iter().flat_map(Ring::iter).copied().collect();
         self.buckets.list(&mut entries);
         entries.sort_unstable();
         let arrival = |entry: u128| {

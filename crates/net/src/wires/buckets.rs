@@ -71,6 +71,12 @@ impl Buckets {
         self.near.front().copied().unwrap_or(NEVER)
     }
 
+    /// The entry that has `others` others between it and the last one taken, if its bucket is open.
+    #[inline]
+    pub(super) fn behind(&self, others: usize) -> Option<&u128> {
+        self.near.get(others)
+    }
+
     /// Puts `entry` in its place.
     pub(super) fn put(&mut self, entry: u128) {
         if self.first.is_empty() {
