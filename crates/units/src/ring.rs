@@ -1,7 +1,8 @@
 //! A queue in a ring of memory, for what every packet goes through.
 //!
 //! A `VecDeque` takes any capacity, so that each index is compared with it and wrapped by hand; here
-//! the places are a power of two, and a mask does that.
+//! the places are a power of two, and a mask does that. The scoreboard of a sender has a ring of its own,
+//! in which a segment is found by its identity.
 
 /// Places of the first ring; an empty queue that had nothing yet has none.
 const FIRST: usize = 4;
