@@ -119,6 +119,6 @@ def of(
         ):
             drawn = course.of_run(run, read, alike[shown[place][0].index], steps, phases)
             if drawn:
-                drawn["distributions"] = distributions.of(points[shown[place][0].index], run)
+                drawn["distributions"] = distributions.of(points[shown[place][0].index], run, read)
                 made[str(place)] = drawn
     return made, list(phases)
