@@ -7,6 +7,7 @@ has none of its threads: no piece may use what waits for them, as queries of pol
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -104,6 +105,8 @@ class Shared(Generic[T]):
         try:
             _core.end_with(parent)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            # A search for garbage would write to what is shared, which then is copied.
+            gc.freeze()
             with open(self._telling, "wb", closefd=False) as told:
                 pickle.dump(dict(self._take()), told)
         finally:
