@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import struct
 import subprocess
@@ -10,7 +11,15 @@ import sys
 import termios
 from typing import TYPE_CHECKING
 
+import pytest
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from cclab.cli import console
 from cclab.report import tables
+from cclab.tabular import Table
 from conftest import STUDY
 from waiting import PATIENCE_S
 
@@ -18,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
-    from cclab.tabular import Table
     from conftest import Cli
 
 _LONG_NAME = "a-flow-with-a-rather-long-name"
@@ -84,3 +92,35 @@ def test_a_pipe_gets_whole_lines_without_padding(cli: Cli, study: Path, tmp_path
         told += (*plan.stdout.splitlines(),)
     assert [line for line in told if line != line.rstrip()] == []
     assert [line for line in told if "until each flow has" in line and line.endswith("`repeat`")]
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [],
+        [[["a", "1", "one word"]], [["b", "12,345", "延迟"]]],
+        [[["a", "1", "x"], ["", "22", "a longer one"]], [], [["b", "3", "é…"], ["", "4", ""]]],
+    ],
+)
+def test_a_table_looks_as_rich_draws_it(
+    groups: list[list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headings, numeric = ["key", "rate (Mbit/s)", "flow"], [False, True, False]
+    drawn = RichTable(box=SIMPLE_HEAD)
+    for heading, number in zip(headings, numeric, strict=True):
+        drawn.add_column(Text(heading), justify="right" if number else "left", no_wrap=True)
+    for group in groups:
+        for row in group:
+            drawn.add_row(*map(Text, row))
+        if any(len(rows) > 1 for rows in groups):
+            drawn.add_section()
+    by_rich = Console(file=io.StringIO(), width=80)
+    by_rich.print(drawn)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", stream)
+    console.print_table("A title", Table(headings, numeric, groups, 1, 0))
+    stream.flush()
+    shown = stream.buffer.getvalue().decode().splitlines()
+    assert shown[0] == "A title"
+    assert isinstance(by_rich.file, io.StringIO)
+    assert shown[1:] == [line.rstrip() for line in by_rich.file.getvalue().splitlines()]

@@ -120,7 +120,7 @@ def test_the_caption_names_the_window(late: cclab.Results, tmp_path: Path) -> No
     assert said in tables.markdown(late)
     swept = run(tmp_path, f'{LATE}\n[sweep]\n"flow.first.cc" = ["cubic", "reno"]\n')
     drawn = page.draw(swept)
-    of_window = {kind.name for kind, _, _ in drawn.figures} & set(page.OF_WINDOW)
+    of_window = {kind.name for kind, _ in drawn.figures} & set(page.OF_WINDOW)
     assert "goodput" in of_window
     # Below the table, and below each figure that has numbers of it.
     html = page.html(swept, drawn)

@@ -11,7 +11,7 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -22,7 +22,7 @@ from rich.text import Text
 from cclab import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import ConsoleOptions, RenderableType
 
@@ -34,6 +34,8 @@ _UNBOUNDED = 10_000
 """More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""
 _ANY_HEIGHT = 25
 """Nothing is drawn by it."""
+_BETWEEN = "   "
+"""Between the columns of a table."""
 
 
 def prepare() -> None:
@@ -145,7 +147,7 @@ def print_table(title: str, cells: Cells) -> None:
     console = stdout()
     console.print(styled(shown.line(title), "bold"), soft_wrap=True)
     for part in cells.folded(lambda part: _fits(console, part)):
-        show(console, _drawn(part))
+        show(console, _Ruled(console, part))
 
 
 def print_tables(told: Told, *, every: bool = False) -> None:
@@ -174,12 +176,9 @@ def show(console: Console, drawn: RenderableType) -> None:
     console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
-def _fits(console: Console, cells: Cells) -> bool:
+def _fits(console: Output, cells: Cells) -> bool:
     """Whether a table is not wider than `console`; any is not that goes to a file or a pipe."""
-    if console.width >= _UNBOUNDED:
-        return True
-    unbounded = console.options.update(max_width=_UNBOUNDED)
-    return Measurement.get(console, unbounded, _drawn(cells)).maximum <= console.width
+    return console.width >= _UNBOUNDED or _Ruled(console, cells).width <= console.width
 
 
 def _least_width(console: Console, drawn: RenderableType) -> int:
@@ -187,18 +186,54 @@ def _least_width(console: Console, drawn: RenderableType) -> int:
     return Measurement.get(console, unbounded, drawn).minimum
 
 
-def _drawn(cells: Cells) -> Grid:
-    """A table, sweep points of several rows set apart."""
-    table = Grid(header_style="bold", box=SIMPLE_HEAD)
-    for heading, number in zip(cells.headings, cells.numeric, strict=True):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    apart = any(len(group) > 1 for group in cells.groups)
-    for group in cells.groups:
-        for row in group:
-            table.add_row(*row)
-        if apart:
-            table.add_section()
-    return table
+class _Ruled:
+    """A table of results, sweep points of several rows set apart.
+
+    It looks as `Grid` under `SIMPLE_HEAD` does, and is a piece for each line: of thousands of cells
+    rich would make as many texts.
+    """
+
+    def __init__(self, console: Output, cells: Cells) -> None:
+        """The table as `console` can show it."""
+
+        def texts(row: list[str]) -> list[str]:
+            return [console.shown(shown.line(cell)) for cell in row]
+
+        self._head = texts(cells.headings)
+        self._groups = [[texts(row) for row in group] for group in cells.groups if group]
+        self._numeric = cells.numeric
+        rows = [self._head, *(row for group in self._groups for row in group)]
+        self._widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+        self._inner = sum(self._widths) + len(_BETWEEN) * (len(self._widths) - 1) + 2
+
+    @property
+    def width(self) -> int:
+        """Of its lines."""
+        return self._inner + 2
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(self.width, self.width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        empty = Segment(" " * self.width + "\n")
+        yield empty
+        yield Segment(self._line(self._head), console.get_style("bold"))
+        yield Segment("\n")
+        yield Segment(f" {'─' * self._inner} \n")
+        apart = any(len(group) > 1 for group in self._groups)
+        for number, group in enumerate(self._groups):
+            if apart and number:
+                yield empty
+            for row in group:
+                yield Segment(self._line(row) + "\n")
+        yield empty
+
+    def _line(self, row: list[str]) -> str:
+        aligned = []
+        for cell, width, number in zip(row, self._widths, self._numeric, strict=True):
+            room = " " * (width - cell_len(cell))
+            aligned.append(room + cell if number else cell + room)
+        return f"  {_BETWEEN.join(aligned)}  "
 
 
 def print_warnings(

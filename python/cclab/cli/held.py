@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cclab.measure.results import Results
 
 
+_SEARCH_AFTER = 50_000
+"""New objects after which garbage is searched for among them."""
+
+
 def measured_in(folder: Path) -> Results:
     """What the plan of a results folder came to; runs that are missing are told.
 
@@ -37,4 +41,6 @@ def measured_in(folder: Path) -> Results:
     measured = measure(store, plan)
     # All of it is needed to the end: no search for what is not looks at it again and again.
     gc.freeze()
+    # Little of what a verb makes of it is garbage that must be searched for.
+    gc.set_threshold(_SEARCH_AFTER)
     return measured

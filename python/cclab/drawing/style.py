@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from cclab import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -90,6 +90,8 @@ class Drawing(Figure):
         """What one of its axis of time is in seconds; the data are in seconds."""
         self.lower: list[Axes] = []
         """Axes below others, with another quantity than the figure is named for."""
+        self.last: list[Callable[[], None]] = []
+        """What draws that for which nothing makes room, once axes have their places for good."""
 
     def _repr_svg_(self) -> str:
         return svg(self).decode()

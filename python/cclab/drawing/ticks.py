@@ -62,6 +62,9 @@ def settled(figure: Drawing) -> Drawing:
         lay_out(figure)
     # Without any engine, be it one that does nothing, matplotlib draws a figure once to save it.
     figure.set_layout_engine(None)
+    for draw in figure.last:
+        draw()
+    figure.last.clear()
     return figure
 
 

@@ -125,21 +125,25 @@ def write(
     """
     check(formats=formats)
     looks = figures.set_by(set, report=True)
-    drawn = page.draw(results, looks)
-    explored = explore.html(results, series)
-    said = told.Told.of(results) if said is None else said
-    traffic, groups, probes = results.traffic, results.groups, results.probes
+    with page.drawing(results, looks, formats) as drawing:
+        explored = explore.html(results, series)
+        said = told.Told.of(results) if said is None else said
+        traffic, groups, probes = results.traffic, results.groups, results.probes
+        texts = {
+            "table.md": tables.markdown(results),
+            "flows.csv": tables.csv(results.flows),
+            "bottlenecks.csv": tables.csv(results.bottlenecks),
+            "summary.csv": tables.csv(results.summary),
+            **({"groups.csv": tables.csv(groups)} if groups.height else {}),
+            **({"traffic.csv": tables.csv(traffic)} if traffic.height else {}),
+            **({"probes.csv": tables.csv(probes)} if probes.height else {}),
+        }
+        drawn = drawing()
     files = {
-        "table.md": tables.markdown(results).encode(),
-        "flows.csv": tables.csv(results.flows).encode(),
-        "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
-        "summary.csv": tables.csv(results.summary).encode(),
-        **({"groups.csv": tables.csv(groups).encode()} if groups.height else {}),
-        **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
-        **({"probes.csv": tables.csv(probes).encode()} if probes.height else {}),
+        **{name: text.encode() for name, text in texts.items()},
         **{
-            f"{kind.name}.{ending}": svg if ending == "svg" else figures.saved(figure, ending)
-            for kind, figure, svg in drawn.figures
+            f"{kind.name}.{ending}": of_kind[ending]
+            for kind, of_kind in drawn.figures
             for ending in formats
         },
         told.FILE: said.text(),

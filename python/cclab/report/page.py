@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from cclab import metrics, pages, versions
+from cclab import metrics, pages, shared, versions
 from cclab.measure import expect
 from cclab.report import figures, tables
 from cclab.report import told as what
@@ -13,6 +15,8 @@ from cclab.report.figures.panels import MOST_PANELS
 from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from cclab.drawing.style import Drawing
     from cclab.measure.results import Results
     from cclab.report.figures import Kind
@@ -47,36 +51,68 @@ OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "buffe
 class Drawn:
     """The figures of a report."""
 
-    figures: list[tuple[Kind, Drawing, bytes]]
-    """Each with its SVG, which the page has as well as the folder."""
+    figures: list[tuple[Kind, dict[str, bytes]]]
+    """Each in its formats, of which the page has the SVG as well as the folder."""
     too_much: list[str]
     """Why figures that there could be are not drawn."""
 
 
 def draw(results: Results, looks: Settings = NOTHING) -> Drawn:
-    """Every figure that the results have something to show in and that can be read.
+    """As `drawing`, at once and as SVG."""
+    with drawing(results, looks) as drawn:
+        return drawn()
 
-    A horizontal axis that is set for every figure is that of time. Raises `InputError` if a label
-    is set that no figure has.
+
+@contextlib.contextmanager
+def drawing(
+    results: Results, looks: Settings = NOTHING, formats: Sequence[str] = ("svg",)
+) -> Iterator[Callable[[], Drawn]]:
+    """Every figure that the results have something to show in and that can be read, in `formats`.
+
+    They are laid out and saved meanwhile: what it gives waits for them. A horizontal axis that is
+    set for every figure is that of time. Raises `InputError` if a label is set that no figure has.
     """
     named: list[str] = []
     beside_time = Settings({k: text for k, text in looks.texts.items() if k != "xlim"})
-    drawn: list[tuple[Kind, Drawing, bytes]] = []
-    too_much: list[str] = []
+    sketched: list[tuple[Kind, Callable[[], dict[str, bytes] | str]]] = []
+    too_much: dict[str, str] = {}
     for kind in figures.FIGURES:
         try:
             if looks:
-                plain = figures.draw(results, kind.name)
+                plain = figures.sketch(results, kind.name)
                 named += [] if plain is None else named_in(plain)
             own = looks if kind.over_time else beside_time
-            figure = figures.draw(results, kind.name, looks=own)
+            figure = figures.sketch(results, kind.name, looks=own)
         except figures.TooMuchError as error:
-            too_much.append(str(error))
+            too_much[kind.name] = str(error)
         else:
             if figure is not None:
-                drawn.append((kind, figure, figures.svg(figure)))
+                sketched.append((kind, partial(_saved, figure, kind.name, own, formats)))
     check_labels(looks, named)
-    return Drawn(drawn, too_much)
+    with shared.begun([piece for _, piece in sketched]) as pieces:
+
+        def drawn() -> Drawn:
+            made: list[tuple[Kind, dict[str, bytes]]] = []
+            for (kind, _), files in zip(sketched, pieces.done(), strict=True):
+                if isinstance(files, str):
+                    too_much[kind.name] = files
+                else:
+                    made.append((kind, files))
+            of_kinds = (too_much.get(kind.name) for kind in figures.FIGURES)
+            return Drawn(made, [why for why in of_kinds if why is not None])
+
+        yield drawn
+
+
+def _saved(
+    figure: Drawing, name: str, looks: Settings, formats: Sequence[str]
+) -> dict[str, bytes] | str:
+    """A sketch in its formats, or why there is too much in it."""
+    try:
+        figures.laid_out(figure, name, looks)
+    except figures.TooMuchError as error:
+        return str(error)
+    return {ending: figures.saved(figure, ending) for ending in dict.fromkeys(("svg", *formats))}
 
 
 def html(results: Results, drawn: Drawn, told: Told | None = None) -> str:
@@ -100,7 +136,8 @@ def html(results: Results, drawn: Drawn, told: Told | None = None) -> str:
         window=told.window,
         of_window=OF_WINDOW,
         figures=[
-            (kind, pages.figure(kind.name, kind.title, svg)) for kind, _, svg in drawn.figures
+            (kind, pages.figure(kind.name, kind.title, files["svg"]))
+            for kind, files in drawn.figures
         ],
         too_much=drawn.too_much,
         hidden=max(0, len(results.points) - MOST_PANELS),

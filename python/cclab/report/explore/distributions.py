@@ -16,10 +16,11 @@ from cclab.report.figures import completion, named, probes, queue_cdf
 from cclab.report.quantities import transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cclab.measure.points import Measured, Point
     from cclab.report.explore.document import Distribution, Share
+    from cclab.store.trace import Columns
 
 MOST_POINTS = 200
 """Steps of a line; of more values evenly chosen ones are drawn."""
@@ -33,9 +34,11 @@ class Distributions:
         kinds = {metrics.kind(flow) for point in points for flow in point.flows}
         self._looks = Looks(lent([kinds]))
 
-    def of(self, point: Point, run: Measured) -> list[Distribution]:
-        """All that there are of a run of a point."""
-        every = (self._completion(point, run), _round_trips(run), _waits(run))
+    def of(
+        self, point: Point, run: Measured, read: Mapping[str, Columns | None]
+    ) -> list[Distribution]:
+        """All that there are of a run of a point, whose trace has been `read`."""
+        every = (self._completion(point, run), _round_trips(run, read), _waits(run))
         return [distribution for distribution in every if distribution["curves"]]
 
     def _completion(self, point: Point, run: Measured) -> Distribution:
@@ -59,16 +62,20 @@ class Distributions:
         }
 
 
-def _round_trips(run: Measured) -> Distribution:
+def _round_trips(run: Measured, read: Mapping[str, Columns | None]) -> Distribution:
     def curves() -> Iterator[Share]:
-        if not run.records("probe_samples"):
+        table, samples = read["probes"], read["probe_samples"]
+        if table is None or samples is None:
             return
-        for place, probe in enumerate(run.metrics["probes"]):
-            warmup = run.run.scenario["warmup"] * 1e-9
-            rtts, sent = probes.round_trips([run], probe["name"], warmup)
+        warmup = run.run.scenario["warmup"] * 1e-9
+        for place, (number, name) in enumerate(zip(table["probe"], table["name"], strict=True)):
+            rows = samples["probe"] == number
+            sent, rtts = samples["sent_ns"][rows] * 1e-9, samples["rtt_ns"][rows] * 1e-9
+            rtts = probes.answered(sent, rtts, warmup)
             if len(rtts):
-                shares = np.arange(1, len(rtts) + 1) / sent
-                yield _share(probe["name"], rtts, shares, **named.look_by_hue(place))
+                sent_in_all = max(probes.requests(run, name), len(rtts))
+                shares = np.arange(1, len(rtts) + 1) / sent_in_all
+                yield _share(name, rtts, shares, **named.look_by_hue(place))
 
     return {
         "quantity": probes.ROUND_TRIP,

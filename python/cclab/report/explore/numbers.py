@@ -21,8 +21,7 @@ def packed(values: np.ndarray) -> str:
 
 def small(values: np.ndarray) -> Packed:
     """Numbers from 0 up as 16 bits each, and the value of one step."""
-    known = np.isfinite(values)
-    top = float(values[known].max()) if known.any() else 0.0
+    top = float(values.max(where=np.isfinite(values), initial=0.0))
     return _multiples(values, top / (_NONE - 1) if top > 0 else 1.0)
 
 
@@ -32,6 +31,5 @@ def whole(values: np.ndarray) -> Packed:
 
 
 def _multiples(values: np.ndarray, unit: float) -> Packed:
-    known = np.isfinite(values)
-    multiples = np.where(known, np.round(np.where(known, values, 0.0) / unit), _NONE)
+    multiples = np.where(np.isfinite(values), np.rint(values / unit), _NONE)
     return {"unit": float(f"{unit:.9g}"), "data": packed(multiples.astype("<u2"))}

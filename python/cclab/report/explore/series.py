@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from cclab import shared
 from cclab.report.explore import course
 from cclab.report.explore.distributions import MOST_POINTS, Distributions
 from cclab.report.explore.runs import evenly
 from cclab.report.figures import completion, queue
 from cclab.report.figures.panels import flow_lines, groups_of
 from cclab.report.figures.sequence import MOST_CROSSES
+from cclab.report.quantities import transfers
 from cclab.store.trace import columns_of
 
 if TYPE_CHECKING:
@@ -109,16 +112,38 @@ def of(
         for index in {shown[place][0].index for place in sampled}
     }
     distributions = Distributions(list(points.values()))
-    made = {}
     phases: dict[str, int] = {}
-    for start in range(0, len(sampled), _AT_A_TIME):
-        part = sampled[start : start + _AT_A_TIME]
+
+    def of_part(part: Sequence[int]) -> dict[str, Course]:
+        made = {}
         runs = [shown[place][1] for place in part]
         for place, run, read in zip(
             part, runs, columns_of([run.trace for run in runs], course.READ), strict=True
         ):
-            drawn = course.of_run(run, read, alike[shown[place][0].index], steps, phases)
+            point = shown[place][0]
+            drawn = course.of_run(run, read, alike[point.index], steps, phases)
             if drawn:
-                drawn["distributions"] = distributions.of(points[shown[place][0].index], run)
+                drawn["distributions"] = distributions.of(point, run, read)
                 made[str(place)] = drawn
-    return made, list(phases)
+        return made
+
+    parts = [
+        partial(of_part, sampled[start : start + _AT_A_TIME])
+        for start in range(0, len(sampled), _AT_A_TIME)
+    ]
+    if all(_is_alone(*shown[place]) for place in sampled):
+        with shared.begun(parts) as pieces:
+            courses = pieces.done()
+    else:
+        courses = [part() for part in parts]
+    return {place: drawn for of in courses for place, drawn in of.items()}, list(phases)
+
+
+def _is_alone(point: Point, run: Measured) -> bool:
+    """Whether what the page has of a run depends on no run before it, as numbers of phases and
+    looks of transfers do, and needs no query of its trace, as phases and named queues do."""
+    return not (
+        "state" in run.run.scenario["trace"]["events"]
+        or run.metrics["bottleneck"].get("bands")
+        or transfers(point)
+    )

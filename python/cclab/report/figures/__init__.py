@@ -53,8 +53,10 @@ __all__ = [
     "asked_for",
     "draw",
     "kind_called",
+    "laid_out",
     "saved",
     "set_by",
+    "sketch",
     "svg",
 ]
 
@@ -168,6 +170,14 @@ def draw(
     Raises `InputError` if there is no such kind, metric, axis or value, and its subclass
     `TooMuchError` if the figure would be unreadable.
     """
+    figure = sketch(results, name, asked, looks)
+    return None if figure is None else laid_out(figure, name, looks)
+
+
+def sketch(
+    results: Results, name: str, asked: Asked = NOTHING, looks: Settings = settings.NOTHING
+) -> Drawing | None:
+    """As `draw`, of a figure that is yet to be `laid_out`, for which no results are needed."""
     kind = kind_called(name)
     for what, most, given in (
         ("metric", kind.metrics, asked.metrics),
@@ -189,12 +199,11 @@ def draw(
                 note(figure, _kept(asked))
             if looks:
                 settings.apply(figure, looks, name, kind.limits)
-            _lay_out(figure, name, looks)
         return figure
 
 
-def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
-    """Lays out a finished figure, and enlarges it if its axes have no room beside their labels.
+def laid_out(figure: Drawing, name: str, looks: Settings = settings.NOTHING) -> Drawing:
+    """Lays out a figure called `name`, enlarged if its axes have no room beside their labels.
 
     Raises `TooMuchError` if it would have to be too large, and `InputError` if the user set a size
     that is too small.
@@ -202,7 +211,7 @@ def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
     was_set = bool(looks.of(name).keys() & {"width", "height"})
     width, height = figure.get_size_inches()
     for _ in range(1 if was_set else _ROUNDS):
-        with warnings.catch_warnings():
+        with styled(), warnings.catch_warnings():
             warnings.filterwarnings("error", _NO_ROOM, UserWarning)
             try:
                 settled(figure)
@@ -210,7 +219,7 @@ def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
                 figure.set_figwidth(float(figure.get_figwidth()) * _GROWTH)
                 figure.set_figheight(float(figure.get_figheight()) * _GROWTH)
             else:
-                return
+                return figure
     told = (
         f"the figure {name} has no room for its axes in {width:.2g} by {height:.2g} inches: set a "
         "larger figure.width or figure.height"

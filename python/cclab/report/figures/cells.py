@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -16,7 +17,6 @@ from matplotlib.path import Path
 
 from cclab.drawing import legend
 from cclab.drawing.style import FAINT, INK
-from cclab.drawing.ticks import lay_out
 from cclab.report.figures.asked import SOME_VALUES, at_most
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ _SHORTEST = 16
 
 _USUAL_LABEL_IN = 0.45
 """The width of a label of rows for which every figure has room."""
+
+_LUMINANCE = (0.2126, 0.7152, 0.0722)
+"""Of red, green and blue."""
+
+_LIGHT = 0.3
+"""The luminance of a cell from which its number is dark."""
 
 _DECADES = 2
 _DIVERGING = LinearSegmentedColormap.from_list(
@@ -130,7 +136,8 @@ def draw(cells: Cells) -> Drawing:
         fair = cells.middle / unit
         bar.set_ticks([t for t in (0, 20, 40, 60, 80, 100) if abs(t - fair) > 6] + [fair])
     legend.above(figure, marks)
-    _write(figure, panels, texts, mesh.cmap, norm, grid / unit)
+    # How large they may be is known when the cells have their size.
+    figure.last.append(partial(_write, figure, panels, texts, mesh.cmap, norm, grid / unit))
     return figure
 
 
@@ -295,7 +302,6 @@ def _write(
     grid: np.ndarray,
 ) -> None:
     """The numbers, as large as the cells hold all of them; none if they would be too small."""
-    lay_out(figure)
     box = panels[0].get_window_extent()
     wide = box.width / figure.dpi * 72 / grid.shape[2]
     high = box.height / figure.dpi * 72 / grid.shape[1]
@@ -304,9 +310,8 @@ def _write(
     size = min(_LARGEST_PT, 0.88 * wide / (0.64 * widest), 0.75 * high)
     if size < _SMALLEST_PT:
         return
+    light = colours(norm(np.ma.masked_invalid(grid)))[..., :3] ** 2.2 @ _LUMINANCE > _LIGHT
     for (panel, row, column), text in texts.items():
-        red, green, blue, _ = colours(norm(grid[panel, row, column]))
-        light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.3
         panels[panel].text(
             column,
             row,
@@ -314,7 +319,7 @@ def _write(
             ha="center",
             va="center_baseline",
             fontsize=size,
-            color=INK if light else "white",
+            color=INK if light[panel, row, column] else "white",
             zorder=5,
             # It is within its cell: nothing need make room for it.
             in_layout=False,

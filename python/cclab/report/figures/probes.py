@@ -156,11 +156,22 @@ def round_trips(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats
     samples, sent = [], 0
     for run in runs:
         own = run.table("probe_samples").filter(probe=probe)
-        rtts = own["rtt_s"].to_numpy()[own["sent_s"].to_numpy() >= warmup]
-        samples.append(rtts[~np.isnan(rtts)])
-        sent += next((p["sent"] for p in run.metrics["probes"] if p["name"] == probe), 0)
+        samples.append(answered(own["sent_s"].to_numpy(), own["rtt_s"].to_numpy(), warmup))
+        sent += requests(run, probe)
     rtts = np.sort(np.concatenate(samples)) if samples else np.zeros(0)
     return rtts, max(sent, len(rtts))
+
+
+def answered(sent: Floats, rtts: Floats, warmup: float) -> Floats:
+    """The round trips of the requests that left after the warm-up and were answered, from the least
+    up."""
+    after: Floats = rtts[sent >= warmup]
+    return np.sort(after[~np.isnan(after)])
+
+
+def requests(run: Measured, probe: str) -> int:
+    """How many requests of a probe the metrics of a run count."""
+    return next((p["sent"] for p in run.metrics["probes"] if p["name"] == probe), 0)
 
 
 def lost(sent: Floats, rtts: Floats, end_s: float) -> Floats:
