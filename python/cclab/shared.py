@@ -11,6 +11,7 @@ import gc
 import os
 import pickle
 import signal
+import sys
 import warnings
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -32,7 +33,8 @@ def begun(pieces: Sequence[Callable[[], T]]) -> Iterator[Shared[T]]:
     assert len(pieces) <= MOST
     shared = Shared(pieces)
     try:
-        if len(pieces) > 1 and machine.cpus() > 1:
+        # On macOS what libraries hold does not outlive a copy.
+        if len(pieces) > 1 and machine.cpus() > 1 and sys.platform == "linux":
             shared.copy()
         yield shared
     finally:
