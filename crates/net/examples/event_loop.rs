@@ -17,7 +17,7 @@ const GAP: Time = Time::from_micros(1);
 const DELAYS: [Time; 2] = [Time::from_millis(1), Time::from_millis(21)];
 /// With more links than this, four a flow, memory is fetched ahead: `FLOWS_BEYOND_THE_CACHE` of the
 /// simulator.
-const LINKS_BEYOND_THE_CACHE: u64 = 600;
+const LINKS_BEYOND_THE_CACHE: u64 = 6_000;
 
 fn main() -> ExitCode {
     let args: Vec<u64> = std::env::args()

@@ -6,6 +6,7 @@ mod accecn;
 mod acknowledge;
 mod acknowledge_linux;
 mod bursts;
+mod cwnd_usage;
 mod due;
 mod fault;
 pub mod fuzzing;

@@ -15,6 +15,7 @@ use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time};
 
 use crate::accecn::EcnMode;
+use crate::cwnd_usage::CwndUsage;
 use crate::fault::Fault;
 use crate::limits::Limits;
 use crate::pacing::Pacer;
@@ -154,7 +155,7 @@ pub struct Sender {
     pub(crate) persist_at: Time,
     pub(crate) persist_backoff: u32,
     pub(crate) timeouts_in_row: u32,
-    cwnd_usage: CwndUsage,
+    pub(crate) cwnd_usage: CwndUsage,
     /// The segment being timed, for clocks that time one per round.
     pub(crate) timed: Option<Timed>,
     /// How it resumes from what it remembers.
@@ -172,15 +173,6 @@ pub(crate) struct Blueprint {
 pub(crate) struct Timed {
     pub end: u64,
     pub sent: Time,
-}
-
-/// Whether the window is what limits the sender, judged once per round (Linux
-/// `tcp_cwnd_validate`).
-#[derive(Clone, Copy, Debug, Default)]
-struct CwndUsage {
-    limited: bool,
-    max_in_flight: u64,
-    round_end: u64,
 }
 
 impl Sender {
@@ -507,38 +499,5 @@ impl Sender {
     /// Why the connection was ended, if its variant returned nonsense.
     pub fn fault(&self) -> Option<Fault> {
         self.fault
-    }
-
-    pub(crate) fn is_cwnd_limited(&self) -> bool {
-        let usage = &self.cwnd_usage;
-        let cwnd = self.flight.cc.cwnd();
-        if cwnd < self.flight.cc.ssthresh() {
-            return cwnd < 2 * usage.max_in_flight.max(self.flight.mss);
-        }
-        usage.limited
-    }
-
-    /// Nothing more leaves now. `limited` tells that the window is why.
-    pub(crate) fn note_cwnd_usage(&mut self, now: Time, limited: bool) {
-        self.resume_on_pause(now);
-        let buffered = self.flight.written.min(self.buffered);
-        let waiting = self.flight.snd_nxt < buffered;
-        let writer_waits = buffered < self.flight.written;
-        if let Some((linux, line)) = self.flight.linux(now) {
-            linux.on_pause(&line, limited, waiting, writer_waits);
-            return;
-        }
-        let usage = &mut self.cwnd_usage;
-        let in_flight = self.flight.board.outstanding();
-        if self.flight.snd_una >= usage.round_end
-            || limited
-            || (!usage.limited && in_flight > usage.max_in_flight)
-        {
-            *usage = CwndUsage {
-                limited,
-                max_in_flight: in_flight,
-                round_end: self.flight.snd_nxt,
-            };
-        }
     }
 }
