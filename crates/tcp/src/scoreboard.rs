@@ -282,6 +282,19 @@ impl Scoreboard {
         low
     }
 
+    /// As [`Scoreboard::find`]; it is mostly the last segment that was acknowledged selectively, as what is
+    /// new in a block lies behind what was known of it.
+    fn find_near_highest(&self, offset: u64) -> SegmentId {
+        let highest = self.highest_sacked;
+        if self.ids().contains(&highest) {
+            let segment = self.get(highest);
+            if segment.start <= offset && offset < segment.end() {
+                return highest;
+            }
+        }
+        self.find(offset)
+    }
+
     /// Marks what `blocks` cover, calling `delivered` with each segment newly covered whole,
     /// and its identity.
     ///
@@ -322,7 +335,7 @@ impl Scoreboard {
         right: u64,
         delivered: &mut impl FnMut(SegmentId, &Segment),
     ) {
-        for id in self.find(left)..self.tail {
+        for id in self.find_near_highest(left)..self.tail {
             let segment = *self.get(id);
             if segment.end() > right {
                 break;

@@ -55,6 +55,7 @@ impl Reassembly {
         // The ranges [low, high) overlap or touch the new one.
         let low = match self.ranges.back() {
             Some(&(_, last_end)) if last_end < start => self.ranges.len(), // after a new loss
+            Some(&(last_start, _)) if last_start <= start => self.ranges.len() - 1, // after that
             _ => self.ranges.partition_point(|&(_, e)| e < start),
         };
         let mut high = low;
@@ -81,7 +82,9 @@ impl Reassembly {
             self.ranges.insert(low, merged);
         } else {
             self.ranges[low] = merged;
-            self.ranges.drain(low + 1..high);
+            if low + 1 < high {
+                self.ranges.drain(low + 1..high);
+            }
         }
         self.note_recent(merged);
         Inserted { added, repeated }
