@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -50,10 +51,10 @@ def test_a_copy_begins_before_anything_is_asked() -> None:
         return os.getpid()
 
     with shared.begun([piece, piece]) as pieces:
+        os.close(telling)  # without a copy nothing will come
         assert os.read(come, 2)
         assert own not in pieces.done()[:1]
     os.close(come)
-    os.close(telling)
 
 
 def test_what_a_copy_does_not_live_to_tell_is_done_here(tmp_path: Path) -> None:
@@ -81,6 +82,49 @@ def test_what_a_piece_raises_is_raised_here() -> None:
         pieces.done()
 
 
+def test_what_a_piece_raises_in_the_copy_alone_is_done_here() -> None:
+    own = os.getpid()
+    first_is_begun, begins = os.pipe()
+
+    def piece(number: int) -> tuple[int, int]:
+        if os.getpid() != own:
+            os.write(begins, b".")
+            if number == 0:
+                raise ValueError
+        return number, os.getpid()
+
+    with shared.begun([partial(piece, n) for n in range(3)]) as pieces:
+        assert os.read(first_is_begun, 1)
+        done = pieces.done()
+    assert [number for number, _ in done] == [0, 1, 2]
+    assert done[0] == (0, own)
+    os.close(first_is_begun)
+    os.close(begins)
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_copy_ends_where_nobody_is_told_of_ends(asks: bool) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with shared.begun([os.getpid] * 4) as pieces:
+            if asks:
+                assert len(pieces.done()) == 4
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_process_with_threads_is_not_copied() -> None:
+    goes_on = threading.Event()
+    thread = threading.Thread(target=goes_on.wait)
+    thread.start()
+    try:
+        with shared.begun([os.getpid] * 40) as pieces:
+            assert pieces.done() == [os.getpid()] * 40
+    finally:
+        goes_on.set()
+        thread.join()
+
+
 def test_a_copy_ends_with_what_began_it() -> None:
     def endless() -> None:
         signal.pause()
@@ -98,10 +142,15 @@ def test_a_single_processor_does_all(count: int, monkeypatch: pytest.MonkeyPatch
         assert pieces.done() == [os.getpid()] * count
 
 
-def test_a_system_without_room_for_a_copy_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lacking", ["fork", "pipe"])
+def test_a_system_without_room_for_a_copy_does_without(
+    lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full() -> int:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(os, "fork", full)
+    before = _open_descriptors()
+    monkeypatch.setattr(os, lacking, full)
     with shared.begun([os.getpid] * 3) as pieces:
         assert pieces.done() == [os.getpid()] * 3
+    assert _open_descriptors() == before

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from matplotlib.collections import QuadMesh
 from matplotlib.font_manager import FontProperties
 
 from cclab.drawing import legend
@@ -168,13 +167,11 @@ def apply(figure: Drawing, settings: Settings, kind: str, limits: str) -> None:
     for handle in figure.told:
         handle.set_label(own.get(f"{_LABEL}.{handle.get_label()}", handle.get_label()))
     wide = _length(own["width"]) if "width" in own else float(figure.get_figwidth())
-    before = figure.get_size_inches().copy()
     legend.again(figure, wide)
     if "title" in own:
         _entitle(figure, own["title"])
     if "height" in own:
         figure.set_figheight(_length(own["height"]))
-    _shrink(panels, float(min(1.0, *(figure.get_size_inches() / before))))
 
 
 def named_in(figure: Drawing) -> list[str]:
@@ -219,11 +216,3 @@ def _entitle(figure: Drawing, title: str) -> None:
     else:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
         figure.set_figheight(float(figure.get_figheight()) + 0.25)
-
-
-def _shrink(panels: Sequence[Axes], factor: float) -> None:
-    """Makes the numbers in cells smaller with the cells."""
-    for axes in panels:
-        if factor < 1.0 and any(isinstance(part, QuadMesh) for part in axes.collections):
-            for text in axes.texts:
-                text.set_fontsize(float(text.get_fontsize()) * factor)
