@@ -81,9 +81,8 @@ impl Network {
         let link = &mut self.links[index];
         let offered = link.offer(packet, held.slot(), self.now, &mut self.sequence);
         match &offered {
-            Offered::Sent { arrives } | Offered::Foreseen { arrives, .. } => {
-                self.send(index, held, self.now, *arrives, watch);
-            }
+            Offered::Sent { arrives } => self.send(index, held, self.now, *arrives, watch),
+            Offered::Foreseen { .. } => unreachable!("what is asked foresees nothing"),
             Offered::Passed(leaving) => {
                 held.wait();
                 let held = self.wires.resume(&leaving.departure.packet);

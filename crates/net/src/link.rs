@@ -427,12 +427,14 @@ impl Link {
                 record_sojourn(&mut self.fittings, Time::ZERO);
             }
         }
-        let amount = if FITTED && self.takes_each_alike() {
-            1
-        } else {
-            bytes
-        };
+        let amount = if FITTED { self.counted(bytes) } else { bytes };
         Some([departs, self.transmit_from(departs, amount, clock)])
+    }
+
+    /// What the transmitter counts of a packet of `bytes`: these, or the packet where each takes as long.
+    #[inline(always)]
+    pub(super) fn counted(&self, bytes: u64) -> u64 {
+        if self.takes_each_alike() { 1 } else { bytes }
     }
 
     /// Takes `packet` in, which is in `slot`, for a queue that is asked. What the queue loses in its

@@ -85,6 +85,15 @@ mod tests {
             assert!(!due.is_over(expiry - Time::from_nanos(1), &timer));
             assert!(due.is_over(expiry, &timer));
         }
+        // The first level of the wheel rounds up, also what is due at once.
+        let ms = Time::from_millis(5);
+        assert_eq!(
+            Due::after(ms, Time::ZERO).exactly(&timer),
+            Time::from_millis(6)
+        );
+        let exact = Due::after(ms, Time::from_nanos(7));
+        assert_eq!(exact.exactly(&CoarseTimer::EXACT), ms + Time::from_nanos(7));
+        assert!(Due::after(ms, Time::NEVER).is_never());
         assert!(Due::NEVER.is_never() && Due::NEVER.exactly(&timer) == Time::NEVER);
         let at = Due::at(Time::from_nanos(1_234_567));
         assert_eq!(at.exactly(&timer), Time::from_nanos(1_234_567));

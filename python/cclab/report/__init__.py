@@ -120,8 +120,9 @@ def write(
     its time series if there is room, and `told.json`, which `kept` reads. Runs whose ids begin with
     one of `series` come first. `set` says how figures look, as `figure.KEY=VALUE` texts or in a
     dict (docs/figures.md). `said` is what there is to tell of `results`, if that is known already.
-    Equal results give equal bytes. Raises `InputError` for another format, run or key and
-    `StoreError` if the folder cannot be written.
+    Equal results give equal bytes. A copy of the process does a part of it where Python has no
+    other threads (`os.fork`). Raises `InputError` for another format, run or key and `StoreError`
+    if the folder cannot be written.
     """
     check(formats=formats)
     looks = figures.set_by(set, report=True)

@@ -244,8 +244,7 @@ impl Link {
         let clock = self.tx?;
         let bytes = u64::from(departure.packet.wire_len);
         self.counters.taken_bytes += bytes;
-        let amount = if self.takes_each_alike() { 1 } else { bytes };
-        let arrives = self.transmit_from(now, amount, clock);
+        let arrives = self.transmit_from(now, self.counted(bytes), clock);
         Some(Leaving { departure, arrives })
     }
 

@@ -112,6 +112,7 @@ pub struct PacketMemory {
 impl PacketMemory {
     /// Bytes of memory of a segment of `payload` bytes (`skb->truesize`).
     pub(crate) fn of(&self, payload: u64) -> u64 {
+        debug_assert!(self.line.is_power_of_two(), "{} bytes a line", self.line);
         let lines = (self.headers + payload + self.line - 1) & !(self.line - 1);
         let head = lines + self.shared;
         let head = match head > self.page {
