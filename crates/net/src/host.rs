@@ -33,6 +33,13 @@ pub trait Host {
     /// network; `None`, and any packet, if there is none.
     fn transmit(&mut self, now: Time, side: Side, packet: &mut Packet) -> Option<Port>;
 
+    /// Whether it is known, and cheaper to know than to ask [`Host::transmit`], that `side` sends nothing
+    /// more at this time.
+    #[inline]
+    fn has_sent_all(&self, _side: Side) -> bool {
+        false
+    }
+
     /// When it acts next for `side` on its own; [`Time::NEVER`] if nothing is to be done.
     fn deadline(&self, side: Side) -> Time;
 }

@@ -138,6 +138,14 @@ impl Host for Flow {
     }
 
     #[inline]
+    fn has_sent_all(&self, side: Side) -> bool {
+        match self {
+            Flow::Tcp(flow) => flow.has_sent_all(side),
+            Flow::Udp(_) => false,
+        }
+    }
+
+    #[inline]
     fn deadline(&self, side: Side) -> Time {
         match self {
             Flow::Tcp(flow) => flow.deadline(side),

@@ -34,7 +34,7 @@ fn tcp_sample(index: usize, flow: &TcpFlow) -> FlowSample {
         srtt: flow.srtt(),
         in_flight: sender.board().in_flight(),
         rwnd: sender.rwnd(),
-        delivery_rate: sender.last_ack().rate.and_then(|rate| rate.rate()),
+        delivery_rate: sender.last_ack().rate(),
         pacing_rate: sender.pacing_rate(),
         snd_una: sender.snd_una(),
         snd_nxt: sender.snd_nxt(),

@@ -194,6 +194,11 @@ impl Host for TcpFlow {
     }
 
     #[inline]
+    fn has_sent_all(&self, side: Side) -> bool {
+        side == RECEIVER && self.receiver.has_sent_all()
+    }
+
+    #[inline]
     fn deadline(&self, side: Side) -> Time {
         match side {
             SENDER if self.over => Time::NEVER,

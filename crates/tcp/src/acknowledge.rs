@@ -95,7 +95,8 @@ impl Sender {
         self.last_ack = LastAck {
             newly_acked,
             rtt: rtt.or(sampled.last_rtt),
-            rate,
+            delivered: rate.map_or(0, |rate| rate.delivered),
+            interval: rate.map_or(Time::ZERO, |rate| rate.interval),
         };
         self.flight.tell_losses(now);
         let (ece, newly_marked) = match counts {

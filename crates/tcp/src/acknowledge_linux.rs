@@ -1,7 +1,6 @@
 //! An acknowledgement where Linux's stack keeps the window: from the packet to what the stack makes
 //! of it, and what is beyond it (receiver's window, send buffer, end of the connection).
 
-use cclab_cc::RateSample;
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
@@ -67,19 +66,14 @@ impl Sender {
             }
         }
         let advanced = self.flight.snd_una > prior_una;
-        let mss = self.flight.mss;
-        let sample = took.sample;
         self.last_ack = LastAck {
             newly_acked: self.flight.snd_una - prior_una,
             rtt: took.rtt,
-            rate: (sample.interval_us > 0 && sample.delivered > 0).then(|| RateSample {
-                delivered: sample.delivered as u64 * mss,
-                interval: Time::from_micros(sample.interval_us as u64),
-                prior_delivered: u64::from(sample.prior_delivered) * mss,
-                app_limited: sample.is_app_limited != 0,
-                tx_in_flight: 0,
-                lost: 0,
-            }),
+            delivered: took.delivered.max(0) as u64 * self.flight.mss,
+            interval: match took.delivered > 0 {
+                true => Time::from_micros(took.interval_us.max(0) as u64),
+                false => Time::ZERO,
+            },
         };
         if advanced {
             self.timeouts_in_row = 0;

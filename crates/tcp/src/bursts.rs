@@ -27,11 +27,11 @@ impl Sender {
         if self.queue.is_some() {
             return self.burst_of_packet(now, window, most, &rules);
         }
-        match self.deferred(now, window, most, None, &rules) {
+        let (by_cwnd, by_rwnd) = self.room(window);
+        match self.deferred(now, window, [by_cwnd, most], None, &rules) {
             Some(limit) => Err(limit),
             // No more than half of the window at once (`tcp_cwnd_test`).
             None => {
-                let (by_cwnd, by_rwnd) = self.room(window);
                 let room = by_cwnd.min(by_rwnd) / self.flight.mss;
                 Ok(most.min(window / self.flight.mss / 2).min(room).max(1))
             }
@@ -46,14 +46,17 @@ impl Sender {
         most: u64,
         rules: &Bursts,
     ) -> Result<u64, Limit> {
-        let quota = self.quota(window).min(most).max(1);
+        let cwnd = self.flight.segments_of(window);
+        let room = cwnd.saturating_sub(self.flight.board.segments_in_flight());
+        let quota = Sender::quota_of(cwnd, room).min(most).max(1);
         let Some(head) = self.head(quota) else {
             self.cut_nothing(); // a bare FIN
             return Ok(1);
         };
+        let by_cwnd = room * self.flight.mss;
         if head.len > self.flight.mss
             && self.leave != Leave::One
-            && let Some(limit) = self.deferred(now, window, most, Some(head), rules)
+            && let Some(limit) = self.deferred(now, window, [by_cwnd, most], Some(head), rules)
         {
             return Err(limit);
         }
@@ -140,8 +143,13 @@ impl Sender {
     /// (`tcp_cwnd_test`).
     fn quota(&self, window: u64) -> u64 {
         let cwnd = self.flight.segments_of(window);
-        cwnd.saturating_sub(self.flight.board.segments_in_flight())
-            .min((cwnd / 2).max(1))
+        let room = cwnd.saturating_sub(self.flight.board.segments_in_flight());
+        Sender::quota_of(cwnd, room)
+    }
+
+    /// As [`Sender::quota`], of a window of `cwnd` segments of which `room` are free.
+    fn quota_of(cwnd: u64, room: u64) -> u64 {
+        room.min((cwnd / 2).max(1))
     }
 
     /// Bytes that the congestion window and the receiver's have room for.
@@ -205,13 +213,14 @@ impl Sender {
         (bytes.saturating_mul(percent) / 100).saturating_mul(MICROSECONDS) / srtt_us
     }
 
-    /// What holds back less than a full burst, if it is to wait for the next acknowledgement.
+    /// What holds back less than a full burst of `most` segments where the window has room for `by_cwnd`
+    /// bytes, if it is to wait for the next acknowledgement.
     #[inline(always)] // once for each packet: a call costs more than what it does
     fn deferred(
         &self,
         now: Time,
         window: u64,
-        most: u64,
+        [by_cwnd, most]: [u64; 2],
         head: Option<Head>,
         rules: &Bursts,
     ) -> Option<Limit> {
@@ -232,13 +241,11 @@ impl Sender {
         {
             return None;
         }
-        let (mut by_cwnd, by_rwnd) = self.room(window);
-        if head.is_some() {
-            let segments = self.flight.board.segments_in_flight();
-            by_cwnd = self.flight.segments_of(window).saturating_sub(segments) * self.flight.mss;
-        }
+        let by_rwnd = self.rwnd.saturating_sub(self.flight.board.outstanding());
         let room = by_cwnd.min(by_rwnd);
-        if room >= most * self.flight.mss || room >= self.rwnd.min(window) / rules.part_of_window {
+        // A part of the window, rounded down, without a division.
+        let is_part = (room + 1) * rules.part_of_window > self.rwnd.min(window);
+        if room >= most * self.flight.mss || is_part {
             return None;
         }
         // What is left of a packet and gets no more.

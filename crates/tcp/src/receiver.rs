@@ -308,6 +308,15 @@ impl Receiver {
         true
     }
 
+    /// Whether nothing is due to be sent; a receiver that misbehaves does not tell.
+    #[inline]
+    pub fn has_sent_all(&self) -> bool {
+        self.pending == Pending::Nothing
+            && self.ack_before_change.is_none()
+            && self.early.is_none()
+            && self.misbehaving.is_none()
+    }
+
     /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] if not at all.
     pub fn deadline(&self) -> Time {
         match &self.linux {

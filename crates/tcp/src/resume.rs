@@ -292,7 +292,15 @@ impl Sender {
         self.resume_by(now, Resume::on_departure);
     }
 
+    #[inline(always)] // nearly every connection begins anew
     fn resume_by(&mut self, now: Time, step: impl FnOnce(&mut Resume, &Seen) -> Order) {
+        if self.resume.is_some() {
+            self.resume_further(now, step);
+        }
+    }
+
+    #[cold]
+    fn resume_further(&mut self, now: Time, step: impl FnOnce(&mut Resume, &Seen) -> Order) {
         let over = |resume: &Resume| resume.phase == Phase::Over;
         if self.resume.as_deref().is_none_or(over) {
             return;

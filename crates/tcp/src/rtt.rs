@@ -84,6 +84,7 @@ impl RttEstimator {
     ///
     /// `snd_una` (after this acknowledgement) and `snd_nxt` are offsets that bound the
     /// rounds of Linux's variance. The backoff stays: see [`RttEstimator::on_new_ack`].
+    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
     pub fn on_sample(&mut self, rtt: Time, snd_una: u64, snd_nxt: u64) {
         if !self.sampled || rtt < self.min_rtt {
             self.min_rtt = rtt;
@@ -124,6 +125,7 @@ impl RttEstimator {
     }
 
     /// One step of Linux 6.12's `tcp_rtt_estimator` on microseconds.
+    #[inline]
     fn linux_step(&mut self, m: u64, snd_una: u64, snd_nxt: u64) {
         let floor = self.rules.min.as_micros();
         let linux = &mut self.linux;

@@ -225,25 +225,23 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn acknowledge_each(&mut self, ack: u64, mut gone: impl FnMut(&Segment)) {
         while self.head < self.tail {
-            let first = self.get(self.head);
-            if first.end() > ack {
-                if first.start < ack {
+            let slot = self.slot(self.head);
+            let segment = &self.ring[slot];
+            if segment.end() > ack {
+                if segment.start < ack {
                     self.trim(ack);
                 }
                 break;
             }
-            let segment = *first;
             let len = u64::from(segment.len);
             self.outstanding -= len;
             if segment.sacked {
                 self.sacked -= len;
                 self.sacked_segments -= 1;
-            } else if segment.lost {
-                self.no_longer_lost(&segment);
             }
-            gone(&segment);
-            if segment.resent {
-                self.no_longer_resent(&segment);
+            gone(segment);
+            if segment.lost || segment.resent {
+                self.no_longer_repaired(self.head);
             }
             self.head += 1;
         }

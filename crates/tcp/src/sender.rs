@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use cclab_cc::{Arithmetic, EcnFeedback, Maker, RateSample, StateColumn, WindowInRecovery};
+use cclab_cc::{Arithmetic, EcnFeedback, Maker, StateColumn, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time};
@@ -84,8 +84,17 @@ pub struct LastAck {
     pub newly_acked: u64,
     /// Round-trip time it measured.
     pub rtt: Option<Time>,
-    /// Delivery rate it measured.
-    pub rate: Option<RateSample>,
+    /// Bytes delivered, and over how long: a sample of the rate if both are more than nothing.
+    pub delivered: u64,
+    /// See `delivered`.
+    pub interval: Time,
+}
+
+impl LastAck {
+    /// Delivery rate it measured; `None`: it measured none.
+    pub fn rate(&self) -> Option<Rate> {
+        Rate::from_bytes_per(self.delivered, self.interval)
+    }
 }
 
 /// The sending side of a flow.
@@ -484,16 +493,19 @@ impl Sender {
 
     /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
     /// the connection.
-    #[inline]
+    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
     pub(crate) fn note_window(&mut self, now: Time) {
         let cwnd = self.flight.cc.cwnd();
         match Fault::of(cwnd, self.flight.cc.pacing_rate()) {
-            Some(fault) => {
-                self.fault = Some(fault);
-                self.stop(now, State::Aborted);
-            }
+            Some(fault) => self.abort(now, fault),
             None => self.limits.on_cwnd(now, self.flight.window_of(cwnd)),
         }
+    }
+
+    #[cold]
+    fn abort(&mut self, now: Time, fault: Fault) {
+        self.fault = Some(fault);
+        self.stop(now, State::Aborted);
     }
 
     /// Why the connection was ended, if its variant returned nonsense.

@@ -85,6 +85,10 @@ impl Sender {
         if self.burst_left == 0 && self.leave == Leave::Nothing {
             return false;
         }
+        if self.burst_left > 0 && self.queue.is_some() {
+            self.go_on(now, packet);
+            return true;
+        }
         let pacing_rate = self.pace();
         // A burst that has begun leaves at once.
         if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
@@ -176,6 +180,15 @@ impl Sender {
         }
     }
 
+    /// One more segment of the packet of which some have left: nothing that holds others back is looked at
+    /// again.
+    #[inline]
+    fn go_on(&mut self, now: Time, packet: &mut Packet) {
+        let (len, fin) = self.next_of_packet();
+        self.send_of_burst(now, len, fin, packet);
+        self.pace_packet(now, packet);
+    }
+
     /// What else may leave when nothing new can.
     fn next_despite(&mut self, limit: Limit, new_first: bool, window: u64) -> Option<SegmentId> {
         if let Control::Linux(linux) = &mut self.flight.cc
@@ -200,14 +213,19 @@ impl Sender {
         }
     }
 
+    /// The next segment of a packet that is cut already, and whether it carries the FIN.
+    #[inline]
+    fn next_of_packet(&self) -> (u64, bool) {
+        let len = (self.burst_end - self.flight.snd_nxt).min(self.flight.mss);
+        let end = self.flight.snd_nxt + len;
+        (len, self.closed && end >= self.flight.written)
+    }
+
     /// The length of the next new segment and whether it carries the FIN, or what forbids it.
     #[inline(always)] // once for each packet: a call costs more than what it does
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
         if self.burst_left > 0 && self.queue.is_some() {
-            // The packet is cut already.
-            let len = (self.burst_end - self.flight.snd_nxt).min(self.flight.mss);
-            let end = self.flight.snd_nxt + len;
-            return Ok((len, self.closed && end >= self.flight.written));
+            return Ok(self.next_of_packet());
         }
         let buffered = self
             .flight

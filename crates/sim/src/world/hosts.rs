@@ -195,6 +195,9 @@ impl<'a, P: Probe> World<'a, P> {
                 };
                 let held = net.reserve();
                 net.inject(port, held, lookout);
+                if host.has_sent_all(side) {
+                    return;
+                }
             }
         }
         loop {

@@ -169,7 +169,7 @@ impl<P: Probe> World<'_, P> {
             rto: Some(sender.rtt().rto()),
             in_flight: Some(sender.board().in_flight()),
             rwnd: sender.rwnd(),
-            delivery_rate: last.rate.and_then(|rate| rate.rate()),
+            delivery_rate: last.rate(),
             pacing_rate: sender.kept_rate(),
             in_recovery: Some(sender.in_recovery()),
         };

@@ -73,14 +73,20 @@ pub(crate) struct Flight {
 
 impl Flight {
     /// The window in force: the variant's, or recovery's while losses are repaired.
+    #[inline]
     pub fn window_in_force(&self) -> u64 {
         self.window_of(self.cc.cwnd())
     }
 
+    #[inline]
     pub fn window_of(&self, cwnd: u64) -> u64 {
         if self.cc.is_linux() {
             return cwnd;
         }
+        self.own_window_of(cwnd)
+    }
+
+    fn own_window_of(&self, cwnd: u64) -> u64 {
         match (self.window, self.recovery) {
             (WindowInRecovery::Own, Recovery::RackPrr) => cwnd,
             // Without SACK what inflates the window stands for what has left the network: it

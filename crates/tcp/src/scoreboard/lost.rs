@@ -80,6 +80,18 @@ impl Scoreboard {
         }
     }
 
+    /// A segment that was taken for lost, or left again, is acknowledged.
+    #[cold]
+    pub(super) fn no_longer_repaired(&mut self, id: SegmentId) {
+        let segment = *self.get(id);
+        if segment.lost {
+            self.no_longer_lost(&segment);
+        }
+        if segment.resent {
+            self.no_longer_resent(&segment);
+        }
+    }
+
     /// The detector of losses by time has done with a segment.
     pub(crate) fn set_judged(&mut self, id: SegmentId) {
         self.get_mut(id).judged = true;

@@ -50,7 +50,9 @@ pub(crate) struct Counts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Took {
     pub rtt: Option<Time>,
-    pub sample: RateSample,
+    /// Segments delivered, and over how many microseconds; none if that was no sample of the rate.
+    pub delivered: i32,
+    pub interval_us: i64,
 }
 
 /// What was acknowledged cumulatively.
@@ -171,6 +173,7 @@ impl Linux {
             let forward = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK;
             let duplicate = flags & forward == 0;
             self.alert(line, prior_una, &mut flags, duplicate, ack.data_left);
+            self.see(line);
         }
         if flags & flag::SET_XMIT_TIMER != 0 {
             self.set_timer(line);
@@ -180,8 +183,11 @@ impl Linux {
         sample.is_ack_delayed = u8::from(flags & flag::ACK_MAYBE_DELAYED != 0);
         self.complete(&mut sample, delivered, lost, reneged);
         self.control(line, flags, &sample);
-        let rtt = u64::try_from(sample.rtt_us).ok().map(Time::from_micros);
-        Took { rtt, sample }
+        Took {
+            rtt: u64::try_from(sample.rtt_us).ok().map(Time::from_micros),
+            delivered: sample.delivered,
+            interval_us: sample.interval_us,
+        }
     }
 
     /// `tcp_accecn_process` of Linux 6.18, where marks are counted: those that the acknowledgement
@@ -215,7 +221,6 @@ impl Linux {
 
     /// `tcp_cong_control`: the window and the rate, once all is known.
     fn control(&mut self, line: &mut Line<'_>, flags: u32, sample: &RateSample) {
-        self.see(line);
         let ack = self.tcp.snd_una;
         if self.controls {
             self.ops.cong_control(&mut self.tcp, ack, flags, sample);
@@ -402,10 +407,19 @@ impl Linux {
     }
 
     /// `tcp_process_tlp_ack`: what an acknowledgement says of the probe.
+    #[inline]
     fn on_probe_acked(&mut self, line: &mut Line<'_>, ack: u64, flags: u32) {
-        let Some(end) = self.tlp_high_seq.filter(|&end| ack >= end) else {
-            return;
-        };
+        if let Some(end) = self.tlp_high_seq
+            && ack >= end
+        {
+            self.end_probe(line, ack, end, flags);
+            self.see(line);
+        }
+    }
+
+    /// The probe that ended at `end` is acknowledged, or reported as a duplicate.
+    #[cold]
+    fn end_probe(&mut self, line: &mut Line<'_>, ack: u64, end: u64, flags: u32) {
         let forward = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DATA_SACKED;
         if !self.tlp_retrans || flags & flag::DSACK_TLP != 0 {
             self.tlp_high_seq = None; // new data, or original and probe arrived

@@ -30,7 +30,18 @@ impl Default for RttMin {
 
 impl RttMin {
     /// Takes in `rtt_us` at tick `at`; returns the smallest.
+    #[inline]
     pub fn update(&mut self, at: u32, rtt_us: u32) -> u32 {
+        let [first, .., third] = self.best;
+        // Most are larger than all three, of which the first is young.
+        if rtt_us > third.rtt_us && at.wrapping_sub(first.at) <= WINDOW / 4 {
+            return first.rtt_us;
+        }
+        self.renew(at, rtt_us)
+    }
+
+    /// As [`RttMin::update`], where one of the three may have to go.
+    fn renew(&mut self, at: u32, rtt_us: u32) -> u32 {
         let new = Sample { at, rtt_us };
         let age = |sample: Sample| at.wrapping_sub(sample.at);
         let [first, second, third] = self.best;
