@@ -1,6 +1,6 @@
 //! Hosts: packets that reach one, what it sends then, and what is due there.
 
-use cclab_net::{Host, Side};
+use cclab_net::{Host, Network, Side, Watch};
 use cclab_packet::{Packet, flags};
 use cclab_tcp::sender::State;
 use cclab_trace::{Event, Probe};
@@ -37,13 +37,25 @@ impl<'a, P: Probe> World<'a, P> {
             let side = if packet.backward { SENDER } else { RECEIVER };
             self.capture(self.captures.hosts[side][index], &packet);
         }
+        let flow = &mut self.hosts.flows[index];
         let packet = self.net.packet(&held);
         let syn = packet.has(flags::SYN);
-        let side = self.hosts.flows[index].receive(self.net.now(), packet);
+        let side = flow.receive(self.net.now(), packet);
         self.net.release(held);
-        match side {
-            SENDER => self.pump_flow::<SENDER>(index),
-            _ => self.pump_flow::<RECEIVER>(index),
+        if P::ON {
+            match side {
+                SENDER => self.pump_flow::<SENDER>(index),
+                _ => self.pump_flow::<RECEIVER>(index),
+            }
+        } else {
+            let (net, lookout) = (&mut self.net, &mut self.lookout);
+            let has_ended = match side {
+                SENDER => pump_unseen::<SENDER, _>(net, flow, index, lookout),
+                _ => pump_unseen::<RECEIVER, _>(net, flow, index, lookout),
+            };
+            if has_ended {
+                self.end_flow(index); // its sender has nothing more to do
+            }
         }
         if side == SENDER && !syn && self.triggers.wait() {
             self.trigger(index);
@@ -119,18 +131,17 @@ impl<'a, P: Probe> World<'a, P> {
     /// Lets one side of a flow send what it may.
     #[inline]
     fn pump_flow<const SIDE: Side>(&mut self, index: usize) {
-        let point = match P::ON {
-            true => self.captures.hosts[SIDE][index],
-            false => None,
-        };
-        self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
-        let flow = &self.hosts.flows[index];
-        if SIDE == SENDER && flow.has_ended(self.net.now()) {
-            return self.end_flow(index); // its sender has nothing more to do
+        if P::ON {
+            let point = self.captures.hosts[SIDE][index];
+            self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
         }
-        if !self.net.wakes_by(index as u32, flow.least_deadline(SIDE)) {
-            let deadline = flow.deadline(SIDE);
-            self.net.wake_by(index as u32, deadline);
+        let flow = &mut self.hosts.flows[index];
+        let has_ended = match P::ON {
+            true => let_wake::<SIDE>(&mut self.net, flow, index),
+            false => pump_unseen::<SIDE, _>(&mut self.net, flow, index, &mut self.lookout),
+        };
+        if has_ended {
+            self.end_flow(index); // its sender has nothing more to do
         }
     }
 
@@ -181,24 +192,7 @@ impl<'a, P: Probe> World<'a, P> {
     ) {
         let now: Time = self.net.now();
         if !P::ON {
-            // Nobody looks on: the host is found once, and not for each packet.
-            let World {
-                net,
-                hosts,
-                lookout,
-                ..
-            } = self;
-            let host = host(hosts);
-            loop {
-                let Some(port) = host.transmit(now, side, net.vacant()) else {
-                    return;
-                };
-                let held = net.reserve();
-                net.inject(port, held, lookout);
-                if host.has_sent_all(side) {
-                    return;
-                }
-            }
+            return send_all(&mut self.net, host(&mut self.hosts), side, &mut self.lookout);
         }
         loop {
             let held = self.net.reserve();
@@ -216,4 +210,42 @@ impl<'a, P: Probe> World<'a, P> {
             }
         }
     }
+}
+
+/// Puts into the network what `side` of `host` sends now, where nobody looks on.
+#[inline(always)] // at few places: a call for each packet costs more than what it does
+fn send_all<H: Host, W: Watch>(net: &mut Network, host: &mut H, side: Side, lookout: &mut W) {
+    let now = net.now();
+    while let Some(port) = host.transmit(now, side, net.vacant()) {
+        let held = net.reserve();
+        net.inject(port, held, lookout);
+        if host.has_sent_all(side) {
+            return;
+        }
+    }
+}
+
+/// Lets one side of the flow at `index` send what it may, where nobody looks on, and wake when it wants to.
+/// Returns whether the flow has come to its end.
+fn pump_unseen<const SIDE: Side, W: Watch>(
+    net: &mut Network,
+    flow: &mut Flow,
+    index: usize,
+    lookout: &mut W,
+) -> bool {
+    send_all(net, flow, SIDE, lookout);
+    let_wake::<SIDE>(net, flow, index)
+}
+
+/// Sees to it that the flow at `index` wakes when one side of it wants to, unless it has come to its end,
+/// which is returned.
+#[inline(always)] // at few places: a call for each packet costs more than what it does
+fn let_wake<const SIDE: Side>(net: &mut Network, flow: &Flow, index: usize) -> bool {
+    if SIDE == SENDER && flow.has_ended(net.now()) {
+        return true;
+    }
+    if !net.wakes_by(index as u32, flow.least_deadline(SIDE)) {
+        net.wake_by(index as u32, flow.deadline(SIDE));
+    }
+    false
 }
