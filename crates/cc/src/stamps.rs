@@ -46,10 +46,19 @@ impl StampClocks {
         u64::from(self.uptime) * 1_000
     }
 
+    /// How far the clock of the other end is ahead.
+    #[cold]
+    fn begin(&mut self, tcp: &mut Tcp) -> u32 {
+        *self.ahead.insert(tcp.random_u32())
+    }
+
     /// Writes the stamps of an acknowledgement, which both ends' clocks here show as `value` and
     /// `echo`, into `tcp` as the kernel would.
     pub fn stamp(&mut self, tcp: &mut Tcp, value: u32, echo: u32) {
-        let ahead = *self.ahead.get_or_insert_with(|| tcp.random_u32());
+        let ahead = match self.ahead {
+            Some(ahead) => ahead,
+            None => self.begin(tcp),
+        };
         tcp.rcv_tsval = value.wrapping_add(self.uptime).wrapping_add(ahead);
         tcp.rcv_tsecr = echo.wrapping_add(self.uptime);
     }

@@ -4,6 +4,7 @@
 use cclab_cc::{AckSample, Arithmetic, Cx, EcnFeedback, Timestamps};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::accecn::Newly;
 use crate::profile::{Recovery, RttClock};
@@ -28,6 +29,13 @@ impl Sender {
     /// Counts the codepoint with which a packet came, for the receiver, whose acknowledgements may be
     /// marked as well (RFC 9768 section 3.2).
     fn count_mark(&mut self, packet: &Packet) {
+        if self.flight.accurate.is_some() {
+            self.count_mark_accurately(packet);
+        }
+    }
+
+    #[inline(never)]
+    fn count_mark_accurately(&mut self, packet: &Packet) {
         if !packet.has(flags::SYN)
             && let Some(accurate) = &mut self.flight.accurate
         {
@@ -38,14 +46,20 @@ impl Sender {
 
     fn on_ack(&mut self, now: Time, packet: &Packet) {
         if packet.has(flags::SYN) {
+            rarely();
             self.ack_due = true; // our handshake ACK was lost
             return;
         }
         let ack = self.offset_of(packet.ack);
-        if self.flight.cc.is_linux() {
-            self.on_ack_linux(now, packet, ack);
-            return;
+        match self.flight.cc.is_linux() {
+            true => self.on_ack_linux(now, packet, ack),
+            false => self.on_ack_own(now, packet, ack),
         }
+    }
+
+    /// An acknowledgement of what is before `ack`, where the variant keeps the window.
+    #[inline(never)]
+    fn on_ack_own(&mut self, now: Time, packet: &Packet, ack: u64) {
         if !packet.has(flags::ACK) || ack > self.flight.snd_nxt || ack < self.flight.snd_una {
             return; // never sent, or older than what is known (RFC 9293 section 3.10.7.4)
         }

@@ -3,8 +3,10 @@
 
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::accecn::ace;
+use crate::recovery::control::Control;
 use crate::recovery::linux::{Ack, Counts};
 use crate::sender::{LastAck, Sender, State};
 use crate::seq;
@@ -24,6 +26,7 @@ impl Sender {
             return; // never sent (RFC 9293 section 3.10.7.4)
         }
         if packet.has(flags::FIN) {
+            rarely();
             self.peer_seq = packet.seq.wrapping_add(1);
             self.ack_due = true;
         }
@@ -60,10 +63,8 @@ impl Sender {
             return;
         };
         let took = linux.on_ack(&mut line, &ack);
-        for (start, end, again) in linux.selected.drain() {
-            if let Some(queue) = &mut self.queue {
-                queue.on_selected(start, end, again);
-            }
+        if !linux.selected.is_empty() {
+            self.tell_selected();
         }
         let advanced = self.flight.snd_una > prior_una;
         self.last_ack = LastAck {
@@ -87,6 +88,7 @@ impl Sender {
             queue.on_window(self.rwnd);
             queue.on_acked(self.flight.snd_una);
         } else {
+            rarely();
             self.cwnd_most = self.cwnd_most.max(self.flight.cc.cwnd());
             if advanced {
                 self.refill();
@@ -94,17 +96,34 @@ impl Sender {
         }
     }
 
+    /// Tells the send buffer what was selected.
+    #[inline(never)]
+    fn tell_selected(&mut self) {
+        if let (Control::Linux(linux), Some(queue)) = (&mut self.flight.cc, &mut self.queue) {
+            for (start, end, again) in linux.selected.drain() {
+                queue.on_selected(start, end, again);
+            }
+        }
+    }
+
     /// What `packet` tells of marks where that is counted; to be asked before its timestamp is taken in.
     pub(crate) fn counts(&self, packet: &Packet) -> Option<Counts> {
-        self.flight.accurate.as_ref().map(|_| Counts {
+        let counts = self.flight.accurate.is_some();
+        counts.then(|| self.counts_in(packet))
+    }
+
+    #[inline(never)]
+    fn counts_in(&self, packet: &Packet) -> Counts {
+        Counts {
             ace: ace(packet.flags),
             option: packet.ecn_bytes(),
             is_later: packet.tsval != 0 && seq::after(packet.tsval, self.ts_recent),
-        })
+        }
     }
 
     /// Adds to `blocks` those of `packet`, which acknowledges all before `ack`: what lies below, or
     /// inside the second block, reports a duplicate (RFC 2883 section 4).
+    #[inline(never)]
     fn take_blocks(&self, packet: &Packet, ack: u64, blocks: &mut Blocks) {
         let offsets = |&(left, right): &(u32, u32)| (self.offset_of(left), self.offset_of(right));
         for (i, block) in packet.sack_blocks().iter().enumerate() {

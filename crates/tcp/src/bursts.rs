@@ -6,6 +6,7 @@
 //! flow may stay a few segments below its window, and sends in bursts of some segments.
 
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::limits::Limit;
 use crate::profile::Bursts;
@@ -27,8 +28,20 @@ impl Sender {
         if self.queue.is_some() {
             return self.burst_of_packet(now, window, most, &rules);
         }
+        self.burst_of_segments(now, window, most, &rules)
+    }
+
+    /// As [`Sender::burst`], where the send buffer is not one of packets.
+    #[inline(never)]
+    fn burst_of_segments(
+        &self,
+        now: Time,
+        window: u64,
+        most: u64,
+        rules: &Bursts,
+    ) -> Result<u64, Limit> {
         let (by_cwnd, by_rwnd) = self.room(window);
-        match self.deferred(now, window, [by_cwnd, most], None, &rules) {
+        match self.deferred(now, window, [by_cwnd, most], None, rules) {
             Some(limit) => Err(limit),
             // No more than half of the window at once (`tcp_cwnd_test`).
             None => {
@@ -50,6 +63,7 @@ impl Sender {
         let room = cwnd.saturating_sub(self.flight.board.segments_in_flight());
         let quota = Sender::quota_of(cwnd, room).min(most).max(1);
         let Some(head) = self.head(quota) else {
+            rarely();
             self.cut_nothing(); // a bare FIN
             return Ok(1);
         };
@@ -262,6 +276,7 @@ impl Sender {
             return None;
         }
         if room > available {
+            rarely();
             // Nothing comes that would be worth the wait, or the application is what is waited for.
             let is_end = self.closed && self.flight.snd_nxt + available >= self.flight.written;
             let full = self.buffered < self.flight.written;

@@ -31,8 +31,13 @@ impl Sender {
         let writer_waits = buffered < self.flight.written;
         if let Some((linux, line)) = self.flight.linux(now) {
             linux.on_pause(&line, limited, waiting, writer_waits);
-            return;
+        } else {
+            self.note_own_usage(limited);
         }
+    }
+
+    #[inline(never)]
+    fn note_own_usage(&mut self, limited: bool) {
         let usage = &mut self.cwnd_usage;
         let in_flight = self.flight.board.outstanding();
         if self.flight.snd_una >= usage.round_end

@@ -54,6 +54,7 @@ impl Limits {
         }
     }
 
+    #[inline(never)]
     fn account(&mut self, now: Time) {
         if let Some(limit) = self.current.filter(|_| self.running) {
             self.spent[limit as usize] += now - self.since;

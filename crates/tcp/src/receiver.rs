@@ -27,6 +27,7 @@ use std::sync::Arc;
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::accecn::{Accurate, EcnMode};
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
@@ -235,19 +236,15 @@ impl Receiver {
     fn take(&mut self, now: Time, packet: &Packet) {
         self.clock = now;
         self.is_clock_old = false;
-        if packet.has(flags::SYN) {
-            return self.on_syn(packet);
-        }
-        match self.state {
-            State::Listen => return, // not of this connection; a reset is not modelled
-            State::SynReceived => {
-                self.on_handshake_done(now);
-                self.on_handshake_ace(packet);
+        if packet.has(flags::SYN) || self.state != State::Established {
+            rarely();
+            if !self.take_before_data(now, packet) {
+                return;
             }
-            State::Established => {}
         }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
         if self.misbehaving.is_some() {
+            rarely();
             self.pass_over_gap(packet, start);
         }
         self.keep_timestamp(packet, start);
@@ -255,13 +252,37 @@ impl Receiver {
             self.count_mark(packet, start);
         }
         if packet.payload == 0 {
+            rarely();
             return self.on_empty(packet, start);
         }
         self.counters.segments += 1;
         self.on_ecn(packet);
-        if self.take_as_linux(now, packet, start) {
-            return;
+        if !self.take_as_linux(now, packet, start) {
+            self.take_as_others(now, packet, start);
         }
+    }
+
+    /// A SYN, or what comes while the connection does not stand; returns whether that may have data.
+    #[cold]
+    fn take_before_data(&mut self, now: Time, packet: &Packet) -> bool {
+        if packet.has(flags::SYN) {
+            self.on_syn(packet);
+            return false;
+        }
+        match self.state {
+            State::Listen => return false, // not of this connection; a reset is not modelled
+            State::SynReceived => {
+                self.on_handshake_done(now);
+                self.on_handshake_ace(packet);
+            }
+            State::Established => {}
+        }
+        true
+    }
+
+    /// Takes in a segment with payload, if the stack is not Linux.
+    #[inline(never)]
+    fn take_as_others(&mut self, now: Time, packet: &Packet, start: u64) {
         let end = start + u64::from(packet.payload);
         let plain = start == self.rcv_nxt
             && end <= self.edge
@@ -287,23 +308,36 @@ impl Receiver {
     pub fn transmit(&mut self, now: Time, packet: &mut Packet) -> bool {
         match &self.misbehaving {
             None => self.transmit_honest(now, packet),
-            Some(_) => self.transmit_misbehaving(now, packet),
+            Some(_) => {
+                rarely();
+                self.transmit_misbehaving(now, packet)
+            }
         }
     }
 
     #[inline]
     fn transmit_honest(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if let Some(early) = self.early {
+        if self.early.is_some() | self.ack_before_change.is_some() {
+            return self.transmit_before_all(now, packet);
+        }
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Nothing => return false,
+            Pending::SynAck => {
+                rarely();
+                *packet = self.syn_ack(now);
+            }
+            Pending::Ack => self.ack(now, packet),
+        }
+        true
+    }
+
+    /// What leaves before an acknowledgement of all that is there.
+    #[inline(never)]
+    fn transmit_before_all(&mut self, now: Time, packet: &mut Packet) -> bool {
+        if let Some(early) = self.early.take() {
             *packet = early;
-            self.early = None;
         } else if let Some(offset) = self.ack_before_change.take() {
             self.ack_of(now, offset, !self.echo_congestion, packet);
-        } else {
-            match std::mem::replace(&mut self.pending, Pending::Nothing) {
-                Pending::Nothing => return false,
-                Pending::SynAck => *packet = self.syn_ack(now),
-                Pending::Ack => self.ack(now, packet),
-            }
         }
         true
     }
@@ -470,6 +504,7 @@ impl Receiver {
         if self.fin_received || self.fin_at != Some(self.rcv_nxt) {
             return false;
         }
+        rarely();
         self.fin_received = true;
         self.rcv_nxt += 1;
         true

@@ -274,6 +274,14 @@ impl Sender {
     /// The rate at which payload leaves: the variant's, or that of a window that is not validated.
     pub(crate) fn pace(&self) -> Option<Rate> {
         let asked = self.flight.cc.pacing_rate();
+        match self.resume.is_some() {
+            true => self.pace_resumed(asked),
+            false => asked,
+        }
+    }
+
+    #[cold]
+    fn pace_resumed(&self, asked: Option<Rate>) -> Option<Rate> {
         match &self.resume {
             Some(resume) if self.flight.cc.keeps_window() => resume.pace().or(asked),
             _ => asked,

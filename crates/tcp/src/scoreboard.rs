@@ -201,6 +201,7 @@ impl Scoreboard {
         id
     }
 
+    #[cold]
     fn grow(&mut self) {
         let mut ring = vec![Segment::default(); self.ring.len() * 2].into_boxed_slice();
         let mask = ring.len() - 1;
@@ -248,6 +249,7 @@ impl Scoreboard {
         self.lost_hint = self.lost_hint.max(self.head);
     }
 
+    #[cold]
     fn trim(&mut self, ack: u64) {
         let head = self.head;
         let segment = self.get_mut(head);

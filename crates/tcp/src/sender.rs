@@ -478,6 +478,7 @@ impl Sender {
         self.flight.mss
     }
 
+    #[cold]
     pub(crate) fn stop(&mut self, now: Time, state: State) {
         self.state = state;
         self.flight.rto_at = Time::NEVER;

@@ -3,6 +3,7 @@
 use cclab_cc::Arithmetic;
 use cclab_packet::{Packet, notes};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::due::Due;
 use crate::limits::Limit;
@@ -29,10 +30,18 @@ impl Sender {
     #[inline]
     pub fn transmit(&mut self, now: Time, packet: &mut Packet) -> bool {
         match self.state {
-            State::Established => return self.transmit_established(now, packet),
+            State::Established => self.transmit_established(now, packet),
+            _ => self.transmit_elsewhere(now, packet),
+        }
+    }
+
+    /// Before the connection stands, and behind its end.
+    #[cold]
+    fn transmit_elsewhere(&mut self, now: Time, packet: &mut Packet) -> bool {
+        match self.state {
             State::SynSent if self.syn_due => *packet = self.syn(now),
             State::Finished if self.ack_due => *packet = self.bare_ack(now),
-            State::Closed | State::SynSent | State::Finished | State::Aborted => return false,
+            _ => return false,
         }
         true
     }
@@ -55,6 +64,56 @@ impl Sender {
 
     #[inline]
     fn transmit_buffered(&mut self, now: Time, packet: &mut Packet) -> bool {
+        if self.is_due() {
+            return self.transmit_due(now, packet);
+        }
+        if self.burst_left > 0 && self.queue.is_some() {
+            self.go_on(now, packet);
+            return true;
+        }
+        if self.burst_left == 0 && self.leave == Leave::Nothing {
+            return false;
+        }
+        let pacing_rate = self.pace();
+        // A burst that has begun leaves at once.
+        if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
+            self.on_paced(now);
+            return false;
+        }
+        if !self.next_data(now, packet) {
+            self.burst_left = 0;
+            self.burst_sent = 0;
+            return false;
+        }
+        if self.flight.cc.is_linux() {
+            self.pace_packet(now, packet);
+            return true;
+        }
+        rarely();
+        if let Some(rate) = pacing_rate
+            && self.is_paced()
+        {
+            self.pacer.on_sent(now, u64::from(packet.payload), rate);
+        }
+        true
+    }
+
+    /// Whether something leaves that the window does not decide on, or a packet goes on that leaves again.
+    #[inline(always)] // in one step, since there hardly ever is
+    fn is_due(&self) -> bool {
+        let by_stack = match &self.flight.cc {
+            Control::Linux(linux) => {
+                linux.probe_due | (linux.head_due & !self.flight.board.is_empty())
+            }
+            Control::Own(_) => false,
+        };
+        let by_sender = self.ack_due | self.window_probe_due | self.flight.episode.probe.due;
+        by_stack | by_sender | (self.resend_left > 0)
+    }
+
+    /// What [`Sender::is_due`] tells of leaves.
+    #[inline(never)]
+    fn transmit_due(&mut self, now: Time, packet: &mut Packet) -> bool {
         if self.ack_due {
             *packet = self.bare_ack(now);
             self.pacer.on_bare(now);
@@ -68,7 +127,7 @@ impl Sender {
         if self.flight.episode.probe.due {
             return self.loss_probe(now, packet);
         }
-        if let Control::Linux(linux) = &self.flight.cc {
+        if let Control::Linux(linux) = &mut self.flight.cc {
             if linux.probe_due {
                 return self.loss_probe(now, packet);
             }
@@ -79,40 +138,16 @@ impl Sender {
                 return true;
             }
         }
-        if self.resend_left > 0 {
-            return self.resend_more(now, packet);
-        }
-        if self.burst_left == 0 && self.leave == Leave::Nothing {
-            return false;
-        }
-        if self.burst_left > 0 && self.queue.is_some() {
-            self.go_on(now, packet);
-            return true;
-        }
-        let pacing_rate = self.pace();
-        // A burst that has begun leaves at once.
-        if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
-            self.limits.on_limit(now, Limit::Pacing);
-            if self.flight.cc.is_linux() {
-                self.note_cwnd_usage(now, false);
-            }
-            return false;
-        }
-        if !self.next_data(now, packet) {
-            self.burst_left = 0;
-            self.burst_sent = 0;
-            return false;
-        }
+        self.resend_more(now, packet)
+    }
+
+    /// The pacer holds the sender back.
+    #[inline(never)]
+    fn on_paced(&mut self, now: Time) {
+        self.limits.on_limit(now, Limit::Pacing);
         if self.flight.cc.is_linux() {
-            self.pace_packet(now, packet);
-            return true;
+            self.note_cwnd_usage(now, false);
         }
-        if let Some(rate) = pacing_rate
-            && self.is_paced()
-        {
-            self.pacer.on_sent(now, u64::from(packet.payload), rate);
-        }
-        true
     }
 
     /// Linux lets the first segments of a connection go unpaced.
@@ -129,22 +164,11 @@ impl Sender {
             Control::Own(_) => Resend::Lost,
         };
         let window = self.flight.window_in_force();
-        let new_first = resend == Resend::New;
         if resend == Resend::Lost
+            && self.flight.board.counts().waiting > 0
             && let Some(id) = self.flight.board.next_lost()
         {
-            let len = u64::from(self.flight.board.get(id).len);
-            if self.flight.episode.retransmit_first || self.flight.fits(len, window) {
-                if self.queue.is_some() {
-                    self.resend_left = self.resend_of(id) - 1;
-                    self.resend_of_several = self.resend_left > 0;
-                }
-                self.resend(now, id, packet);
-                return true;
-            }
-            self.limits.on_limit(now, Limit::Cwnd);
-            self.note_cwnd_usage(now, true);
-            return false;
+            return self.resend_lost(now, id, window, packet);
         }
         match self.next_new(window) {
             Ok((len, fin)) => {
@@ -166,18 +190,50 @@ impl Sender {
                 self.send_of_burst(now, len, fin, packet);
                 true
             }
-            Err(limit) => {
-                if let Some(id) = self.next_despite(limit, new_first, window) {
-                    self.resend(now, id, packet);
-                    return true;
-                }
-                if limit == Limit::Rwnd {
-                    self.fill_packet(window);
-                }
-                self.on_blocked(now, limit, window);
+            Err(Limit::Cwnd) if resend != Resend::New => {
+                self.on_blocked(now, Limit::Cwnd, window);
                 false
             }
+            Err(limit) => self.next_without(now, limit, resend == Resend::New, window, packet),
         }
+    }
+
+    /// Segment `id` was lost, and leaves again if the window has room for it.
+    #[inline(never)]
+    fn resend_lost(&mut self, now: Time, id: SegmentId, window: u64, packet: &mut Packet) -> bool {
+        let len = u64::from(self.flight.board.get(id).len);
+        if self.flight.episode.retransmit_first || self.flight.fits(len, window) {
+            if self.queue.is_some() {
+                self.resend_left = self.resend_of(id) - 1;
+                self.resend_of_several = self.resend_left > 0;
+            }
+            self.resend(now, id, packet);
+            return true;
+        }
+        self.limits.on_limit(now, Limit::Cwnd);
+        self.note_cwnd_usage(now, true);
+        false
+    }
+
+    /// Nothing new can leave, because of `limit`: perhaps something else does.
+    #[inline(never)]
+    fn next_without(
+        &mut self,
+        now: Time,
+        limit: Limit,
+        new_first: bool,
+        window: u64,
+        packet: &mut Packet,
+    ) -> bool {
+        if let Some(id) = self.next_despite(limit, new_first, window) {
+            self.resend(now, id, packet);
+            return true;
+        }
+        if limit == Limit::Rwnd {
+            self.fill_packet(window);
+        }
+        self.on_blocked(now, limit, window);
+        false
     }
 
     /// One more segment of the packet of which some have left: nothing that holds others back is looked at
@@ -225,6 +281,7 @@ impl Sender {
     #[inline(always)] // once for each packet: a call costs more than what it does
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
         if self.burst_left > 0 && self.queue.is_some() {
+            rarely();
             return Ok(self.next_of_packet());
         }
         let buffered = self
@@ -241,6 +298,7 @@ impl Sender {
             .min(self.flight.mss);
         let last = self.closed && self.flight.snd_nxt + len >= self.flight.written;
         if len == 0 && !(last && self.flight.snd_nxt == self.flight.written) {
+            rarely();
             let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf
@@ -250,11 +308,12 @@ impl Sender {
         }
         // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding, unless
         // the application has turned that off.
-        let waits = match self.queue {
+        let waits = || match self.queue {
             Some(_) => self.holds_back_short(),
             None => !self.nodelay && !self.flight.board.is_empty(),
         };
-        if len < self.flight.mss && !last && waits {
+        if len < self.flight.mss && !last && waits() {
+            rarely();
             let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf
@@ -266,6 +325,7 @@ impl Sender {
         let by_cwnd = !self.flight.fits(len, window);
         let by_rwnd = outstanding + len > self.rwnd;
         if by_rwnd && !by_cwnd && outstanding == 0 && self.rwnd > 0 {
+            rarely();
             len = len.min(self.rwnd); // a window below one segment: what fits
             return Ok((
                 len,
@@ -285,9 +345,13 @@ impl Sender {
         self.note_cwnd_usage(now, limit == Limit::Cwnd);
         match limit {
             Limit::Application if self.flight.fits(self.flight.mss, window) => {
+                rarely();
                 self.note_app_limited();
             }
-            Limit::Rwnd if self.flight.board.is_empty() => self.start_persist(now),
+            Limit::Rwnd if self.flight.board.is_empty() => {
+                rarely();
+                self.start_persist(now);
+            }
             _ => {}
         }
     }
@@ -299,6 +363,7 @@ impl Sender {
                 linux.on_departure(&line);
             }
         } else if nothing_in_flight && self.last_sent > Time::ZERO {
+            rarely();
             self.on_restart(now);
         }
         let len = payload + u64::from(fin);
@@ -314,7 +379,10 @@ impl Sender {
         };
         match self.flight.linux(now) {
             Some((linux, line)) => linux.stamp(&mut segment, &line),
-            None => self.rate.on_send(&mut segment, now, nothing_in_flight),
+            None => {
+                rarely();
+                self.rate.on_send(&mut segment, now, nothing_in_flight);
+            }
         }
         self.flight.board.push(segment);
         self.flight.snd_nxt += len;
@@ -326,13 +394,17 @@ impl Sender {
             sent: now,
         }));
         if self.flight.episode.is_recovery() {
+            rarely();
             self.flight.episode.prr.on_sent(len);
         }
         *packet = self.data_packet(now, &segment);
         self.on_data_sent(now, &segment);
         match self.flight.linux(now) {
             Some((linux, mut line)) => linux.on_new_sent(&mut line),
-            None => self.flight.arm_loss_probe(now),
+            None => {
+                rarely();
+                self.flight.arm_loss_probe(now);
+            }
         }
     }
 
@@ -439,7 +511,8 @@ impl Sender {
     pub(crate) fn on_data_sent(&mut self, now: Time, segment: &Segment) {
         self.flight.counters.segments_sent += u64::from(segment.payload() > 0);
         self.last_sent = now;
-        if self.flight.rto_at == Time::NEVER && !self.flight.cc.is_linux() {
+        if !self.flight.cc.is_linux() && self.flight.rto_at == Time::NEVER {
+            rarely();
             self.flight.rto_at = now + self.flight.rtt.rto(); // RFC 6298 section 5.1
         }
     }

@@ -2,6 +2,7 @@
 
 use cclab_packet::{Packet, flags, notes};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::receiver::timestamp;
 use crate::scoreboard::{Segment, SegmentId};
@@ -17,6 +18,7 @@ impl Sender {
         if !self.flight.board.is_empty() {
             return window;
         }
+        rarely();
         match self.flight.linux(now) {
             Some((linux, line)) => {
                 linux.on_written(&line);
@@ -77,6 +79,7 @@ impl Sender {
     /// The segments that leave again with `id` as one packet, itself included: those that left with
     /// it and are lost like it, as far as the window and a full burst allow
     /// (`tcp_xmit_retransmit_queue`).
+    #[inline(never)]
     pub(crate) fn resend_of(&mut self, id: SegmentId) -> u64 {
         let room = self.flight.cc.cwnd() / self.flight.mss;
         let room = room.saturating_sub(self.flight.board.segments_in_flight());

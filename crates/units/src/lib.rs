@@ -1,9 +1,10 @@
 //! The quantities every other crate speaks in: time in integer nanoseconds, rate in
 //! integer bits per second, named streams of random numbers, hashes of
-//! names, queues in a ring, hints on memory, and how others' text is shown. Text such as `"50Mbit"`
+//! names, queues in a ring, hints on memory and on ways seldom taken, and how others' text is shown. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
 mod hash;
+pub mod hint;
 mod in_kernel;
 mod measure;
 pub mod memory;

@@ -192,7 +192,12 @@ impl<'a, P: Probe> World<'a, P> {
     ) {
         let now: Time = self.net.now();
         if !P::ON {
-            return send_all(&mut self.net, host(&mut self.hosts), side, &mut self.lookout);
+            return send_all(
+                &mut self.net,
+                host(&mut self.hosts),
+                side,
+                &mut self.lookout,
+            );
         }
         loop {
             let held = self.net.reserve();

@@ -1,6 +1,7 @@
 //! What a receiver does: when it acknowledges, and which window it offers.
 
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 /// When a receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +117,10 @@ impl PacketMemory {
         let lines = (self.headers + payload + self.line - 1) & !(self.line - 1);
         let head = lines + self.shared;
         let head = match head > self.page {
-            true => head.next_power_of_two(),
+            true => {
+                rarely();
+                head.next_power_of_two()
+            }
             false => head,
         };
         head + self.descriptor

@@ -7,6 +7,7 @@
 //! segments are worth their memory. A segment by which the window grows is acknowledged at once.
 
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::profile::{ReceiveBuffer, SHARES};
 
@@ -87,6 +88,7 @@ impl Buffer {
 
     /// Full segments of the peer have `payload` bytes: as much of the memory is window as is
     /// payload in theirs (`tcp_measure_rcv_mss`).
+    #[inline(never)]
     pub(super) fn on_full_segment(&mut self, payload: u64) {
         let share = self.rules.window_share(payload);
         if share != self.share {
@@ -118,6 +120,7 @@ impl Buffer {
 
     /// Whether segments of `payload` bytes in `memory` of window would fit a buffer of the window
     /// offered, once they are joined (`__tcp_grow_window`).
+    #[inline(never)]
     fn is_worth(&self, payload: u64, memory: u64) -> bool {
         let mut memory = memory / 2;
         let mut window = self.window_of(self.rules.most) / 2;
@@ -176,6 +179,12 @@ impl Buffer {
         if self.rtt == 0 || now - self.round_start < self.rtt / 8 {
             return;
         }
+        self.end_round(now, consumed);
+    }
+
+    /// A round trip is over.
+    #[inline(never)]
+    fn end_round(&mut self, now: u64, consumed: u64) {
         let read = consumed - self.round_offset;
         if read > self.read_in_round {
             let steady = 2 * read + CUSHION_SEGMENTS * self.mss;
@@ -202,6 +211,7 @@ impl Buffer {
         let mut room = self.room(charged);
         let half_full = room < self.clamp.min(most) / 2;
         if half_full {
+            rarely();
             room = room / step * step;
             if room < most / 16 || room < full {
                 room = 0;

@@ -8,6 +8,7 @@ mod memory;
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use self::acks::{Acks, Arrived};
 use self::blocks::Blocks;
@@ -61,6 +62,7 @@ impl Receiver {
         };
         let end = start + u64::from(packet.payload);
         if end < self.last_ack {
+            rarely();
             // It was acknowledged before: that may have been lost (`tcp_send_dupack`).
             // The acknowledgement of a FIN is one beyond the edge.
             let window = self.edge.saturating_sub(self.last_ack);
@@ -76,15 +78,18 @@ impl Receiver {
         let limit = self.fin_at.map_or(self.edge, |fin| fin.min(self.edge));
         let kept = end.min(limit);
         if kept <= self.rcv_nxt && start < self.rcv_nxt {
+            rarely();
             self.counters.duplicates += 1;
             self.repeated = Some((start, end.min(self.data_end())));
             self.note_end(packet, end);
             self.hasten();
         } else if start >= limit {
+            rarely();
             self.counters.refused += 1;
             self.hasten();
         } else {
             if packet.has(flags::FIN) && kept == end {
+                rarely();
                 self.note_fin(end);
             }
             if start > self.rcv_nxt {
@@ -146,8 +151,10 @@ impl Receiver {
     fn take_in_order(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
         let before = self.rcv_nxt;
         if start < before {
+            rarely();
             self.repeated = Some((start, before));
         } else if let Some((first, last)) = self.ranges.first().filter(|&(first, _)| first < end) {
+            rarely();
             self.repeated = Some((first, end.min(last)));
         }
         let window = self.edge.saturating_sub(self.last_ack);
@@ -161,6 +168,7 @@ impl Receiver {
         let changed = linux.acks.on_segment(arrived);
         if let Some(buffer) = &mut self.buffer {
             if let Some(payload) = changed {
+                rarely();
                 buffer.on_full_segment(payload);
             }
             buffer.on_window(now, end, window);
@@ -170,19 +178,10 @@ impl Receiver {
         if end - start >= LEAST_PAYLOAD {
             self.grow_window(end - start);
         }
-        let mut reached = end;
-        if !self.ranges.is_empty() {
-            reached = self.ranges.release(end);
-            if let Some(linux) = &mut self.linux {
-                if let Some(memory) = &mut linux.memory {
-                    memory.release(reached);
-                }
-                linux.blocks.release(reached, !self.ranges.is_empty());
-                if self.ranges.is_empty() && self.config.ack.immediate_on_gap {
-                    linux.acks.insist();
-                }
-            }
-        }
+        let reached = match self.ranges.is_empty() {
+            true => end,
+            false => self.release(end),
+        };
         self.rcv_nxt = reached;
         self.first_byte.get_or_insert(now);
         self.last_byte = Some(now);
@@ -195,7 +194,24 @@ impl Receiver {
         }
     }
 
+    /// What is kept ahead of a gap that now ends at `end` is in order; returns up to where.
+    #[inline(never)]
+    fn release(&mut self, end: u64) -> u64 {
+        let reached = self.ranges.release(end);
+        if let Some(linux) = &mut self.linux {
+            if let Some(memory) = &mut linux.memory {
+                memory.release(reached);
+            }
+            linux.blocks.release(reached, !self.ranges.is_empty());
+            if self.ranges.is_empty() && self.config.ack.immediate_on_gap {
+                linux.acks.insist();
+            }
+        }
+        reached
+    }
+
     /// `[start, end)` lies ahead of a gap (`tcp_data_queue_ofo`).
+    #[inline(never)]
     fn keep_ahead_as_linux(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
         self.check_mark(packet, self.rcv_nxt);
         let first = self.ranges.is_empty();
@@ -275,6 +291,7 @@ impl Receiver {
         } else if self.ranges.is_empty() {
             acks.delay(now)
         } else {
+            rarely();
             let rtt = acks.rtt(rtt);
             !sack || acks.compression.on_data(now, self.rcv_nxt, rtt)
         };
@@ -298,9 +315,13 @@ impl Receiver {
 
     /// A segment is kept, marked or not (`__tcp_ecn_check_ce`); `before` is what had come in order.
     fn check_mark(&mut self, packet: &Packet, before: u64) {
-        if self.ecn != EcnMode::Classic {
-            return;
+        if self.ecn == EcnMode::Classic {
+            self.check_classic_mark(packet, before);
         }
+    }
+
+    #[inline(never)]
+    fn check_classic_mark(&mut self, packet: &Packet, before: u64) {
         let marked = packet.ecn == Ecn::Ce;
         let capable = packet.ecn != Ecn::NotEct;
         if capable && self.config.feedback == EcnFeedback::PerPacket {
@@ -318,6 +339,7 @@ impl Receiver {
     }
 
     /// What came brought nothing new, or did not fit: acknowledgements may have been lost.
+    #[inline(never)]
     fn hasten(&mut self) {
         if let Some(linux) = &mut self.linux {
             // The acknowledgement of a FIN is one beyond the edge.

@@ -46,9 +46,13 @@ impl Receiver {
     }
 
     pub(super) fn on_ecn(&mut self, packet: &Packet) {
-        if self.ecn == EcnMode::Off {
-            return;
+        if self.ecn != EcnMode::Off {
+            self.take_mark(packet);
         }
+    }
+
+    #[inline(never)]
+    fn take_mark(&mut self, packet: &Packet) {
         let marked = packet.ecn == Ecn::Ce;
         self.counters.ce_marks += u64::from(marked);
         if self.accurate.is_some() {

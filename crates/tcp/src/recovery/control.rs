@@ -2,6 +2,7 @@
 
 use cclab_cc::{Arithmetic, Config, CongestionControl, Maker, Resumption, StateColumn};
 use cclab_units::Rate;
+use cclab_units::hint::rarely;
 
 use super::linux::{Finder, Linux};
 use crate::profile::{Profile, Recovery};
@@ -84,7 +85,10 @@ impl Control {
     #[inline]
     pub fn cwnd(&self) -> u64 {
         match self {
-            Control::Own(own) => own.cwnd(),
+            Control::Own(own) => {
+                rarely();
+                own.cwnd()
+            }
             Control::Linux(linux) => linux.cwnd(),
         }
     }
@@ -117,7 +121,10 @@ impl Control {
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         match self {
-            Control::Own(own) => own.pacing_rate(),
+            Control::Own(own) => {
+                rarely();
+                own.pacing_rate()
+            }
             Control::Linux(linux) => linux.pacing_rate(),
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cclab_cc::{Congestion, CongestionSample, Cx, EcnFeedback, WindowInRecovery};
+use cclab_units::hint::rarely;
 use cclab_units::{Stream, Time};
 
 use super::control::Control;
@@ -86,6 +87,7 @@ impl Flight {
         self.own_window_of(cwnd)
     }
 
+    #[inline(never)]
     fn own_window_of(&self, cwnd: u64) -> u64 {
         match (self.window, self.recovery) {
             (WindowInRecovery::Own, Recovery::RackPrr) => cwnd,
@@ -116,7 +118,10 @@ impl Flight {
     pub fn segments_of(&self, window: u64) -> u64 {
         match &self.cc {
             Control::Linux(linux) if window == linux.cwnd() => u64::from(linux.tcp.snd_cwnd),
-            _ => window / self.mss,
+            _ => {
+                rarely();
+                window / self.mss
+            }
         }
     }
 
@@ -125,6 +130,7 @@ impl Flight {
         if self.cc.is_linux() {
             return self.board.segments_in_flight() < self.segments_of(window);
         }
+        rarely();
         let in_flight = self.board.in_flight();
         in_flight + len <= window || in_flight == 0
     }

@@ -1,6 +1,7 @@
 //! When Linux acknowledges: at once, after a delay, or with others.
 
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use super::super::compression::Compression;
 use crate::profile::AckPolicy;
@@ -179,6 +180,7 @@ impl Acks {
     pub(super) fn measure_gap(&mut self, now: Time, window: u64) {
         let now = tick(now);
         if self.ato == 0 {
+            rarely();
             self.quicken(u64::from(self.policy.quick_acks), window);
             self.ato = self.least_wait;
         } else {
@@ -188,6 +190,7 @@ impl Acks {
             } else if gap < self.ato {
                 self.ato = (self.ato / 2 + gap).min(self.rto).min(self.most_wait);
             } else if gap > self.rto {
+                rarely();
                 // The sender was silent and may have restarted from a small window.
                 self.quicken(u64::from(self.policy.quick_acks), window);
             }
@@ -258,6 +261,7 @@ impl Acks {
 
     /// The acknowledgement may wait; returns whether the timer would expire so soon that it
     /// leaves now (`tcp_send_delayed_ack`).
+    #[inline(never)]
     pub(super) fn delay(&mut self, now: Time) -> bool {
         let now = tick(now);
         let mut ato = self.ato;
@@ -334,6 +338,7 @@ impl Acks {
 
     /// At least so many acknowledgements leave at once, as far as the window is worth them
     /// (`tcp_incr_quickack`).
+    #[inline(never)]
     fn quicken(&mut self, most: u64, window: u64) {
         let worth = match window / (2 * self.rcv_mss) {
             0 => 2,

@@ -3,6 +3,7 @@
 use cclab_interface::{AckSample, RateSample, ack_flags};
 use cclab_packet::EcnBytes;
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use super::sack::Sacked;
 use super::{Line, Linux, Resend, flag, rate};
@@ -127,6 +128,7 @@ impl Linux {
             flags |= sacked.flags;
         }
         if ack.ece {
+            rarely();
             line.counters.ecn_echoes += 1;
             flags |= flag::ECE;
         }
@@ -199,7 +201,21 @@ impl Linux {
         advanced: bool,
         delivered: u32,
     ) -> u32 {
-        let (Some(counts), Some(accurate)) = (&ack.counts, line.accurate.as_deref_mut()) else {
+        match &ack.counts {
+            None => 0,
+            Some(counts) => self.take_told(line, counts, advanced, delivered),
+        }
+    }
+
+    #[inline(never)]
+    fn take_told(
+        &mut self,
+        line: &mut Line<'_>,
+        counts: &Counts,
+        advanced: bool,
+        delivered: u32,
+    ) -> u32 {
+        let Some(accurate) = line.accurate.as_deref_mut() else {
             return 0;
         };
         let newly = Newly {
@@ -227,6 +243,7 @@ impl Linux {
             return;
         }
         if self.tcp.in_cwnd_reduction() {
+            rarely();
             self.reduce(line, sample.acked_sacked, sample.losses as u32, flags);
         } else if self.may_raise(flags) {
             self.ops.cong_avoid(&mut self.tcp, ack, sample.acked_sacked);
@@ -246,6 +263,7 @@ impl Linux {
     }
 
     /// An acknowledgement older than what is known: its SACK blocks may be news.
+    #[inline(never)]
     fn on_old_ack(&mut self, line: &mut Line<'_>, ack: &Ack<'_>) {
         if ack.blocks.is_empty() && ack.dsack.is_none() {
             return;
@@ -258,6 +276,7 @@ impl Linux {
     }
 
     /// Nothing was outstanding: only duplicates are news.
+    #[inline(never)]
     fn on_ack_of_nothing(&mut self, line: &mut Line<'_>, ack: &Ack<'_>, una: u64, flags: u32) {
         self.see(line);
         self.tell_flags(flags);
@@ -313,6 +332,7 @@ impl Linux {
         };
         line.board.acknowledge_each(ack.ack, |segment| {
             if segment.ever_resent {
+                rarely();
                 cleaned.flags |= flag::RETRANS_DATA_ACKED;
             } else if !segment.sacked {
                 cleaned.first = cleaned.first.or(Some(segment.sent));

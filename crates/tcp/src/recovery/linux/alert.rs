@@ -10,6 +10,7 @@ use super::{Line, Linux, Resend, flag};
 impl Linux {
     /// An acknowledgement that is not ordinary, or any outside Open. `data_left` tells whether there
     /// is new data that the receiver has room for.
+    #[inline(never)]
     pub(super) fn alert(
         &mut self,
         line: &mut Line<'_>,

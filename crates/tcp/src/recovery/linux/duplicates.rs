@@ -15,6 +15,7 @@ impl Linux {
 
     /// `tcp_remove_reno_sacks`: of `acked` segments acknowledged one had been missing, and
     /// duplicates have told of the others.
+    #[inline(never)]
     pub(super) fn remove_duplicates(&mut self, line: &mut Line<'_>, acked: u32, ece: bool) {
         if acked > 0 {
             let told = line.board.counts().presumed;

@@ -2,6 +2,7 @@
 
 use cclab_interface::{RateSample, Tcp};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use super::{Line, Linux};
 use crate::scoreboard::Segment;
@@ -20,6 +21,7 @@ pub(super) fn on_delivered(
     let later = sent > tcp.first_tx_mstamp
         || (sent == tcp.first_tx_mstamp && crate::seq::after(end, sample.last_end_seq));
     if sample.prior_delivered != 0 && !later {
+        rarely();
         return;
     }
     sample.prior_delivered_ce = segment.delivered_ce;
@@ -60,6 +62,7 @@ impl Linux {
         sample.acked_sacked = delivered;
         sample.losses = lost as i32;
         if sample.prior_mstamp == 0 || reneged {
+            rarely();
             sample.delivered = -1;
             sample.interval_us = -1;
             return;

@@ -2,6 +2,7 @@
 //! was a mistake.
 
 use cclab_interface::{CaEvent, CaState, TCP_INFINITE_SSTHRESH};
+use cclab_units::hint::rarely;
 
 use super::{ECN_QUEUE_CWR, Line, Linux, Scan, flag};
 use crate::seq;
@@ -47,6 +48,7 @@ impl Linux {
     /// CDG does): it wrote what it knows into the connection; the rest is the stack's.
     pub(super) fn note_entered_cwr(&mut self, line: &mut Line<'_>) {
         if self.tcp.ca() == CaState::Cwr {
+            rarely();
             self.undo_marker = None;
             self.high_seq = line.snd_nxt;
             self.tlp_high_seq = None;
@@ -70,6 +72,7 @@ impl Linux {
     }
 
     /// `tcp_cwnd_reduction`: what the window may be in flight and what PRR lets go now.
+    #[inline(never)]
     pub(super) fn reduce(&mut self, line: &Line<'_>, delivered: u32, lost: u32, flags: u32) {
         if delivered == 0 || self.tcp.prior_cwnd == 0 {
             return;

@@ -19,6 +19,12 @@ impl Selected {
         }
     }
 
+    /// Whether it selected none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes them out: from where to where, and whether they left again although they were not taken
     /// for lost.
     pub fn drain(&mut self) -> impl Iterator<Item = (u64, u64, bool)> + '_ {
@@ -38,6 +44,7 @@ pub(super) struct Sacked {
 }
 
 impl Linux {
+    #[inline(never)]
     pub(super) fn take_sack(
         &mut self,
         line: &mut Line<'_>,
@@ -146,6 +153,7 @@ impl Linux {
 
     /// `tcp_check_sack_reordering`: what begins at `low` and was never sent again arrived after
     /// something later.
+    #[inline(never)]
     pub(super) fn check_reordering(&mut self, line: &mut Line<'_>, low: u64) {
         let highest = self.highest_sacked(line);
         if low >= highest {

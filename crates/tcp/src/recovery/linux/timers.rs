@@ -53,6 +53,7 @@ impl Linux {
 
     /// `tcp_rearm_rto`: from now; but where the timer was for a probe or reordering, from when the
     /// first segment left.
+    #[inline(never)]
     pub(super) fn rearm_rto(&self, line: &mut Line<'_>) {
         let wait = if line.board.is_empty() {
             Time::NEVER

@@ -1,6 +1,7 @@
 //! How the window is used: departures, idle times, and whether it limits the sender.
 
 use cclab_interface::{CaEvent, CaState};
+use cclab_units::hint::rarely;
 
 use super::{Line, Linux};
 
@@ -46,6 +47,7 @@ impl Linux {
     pub fn on_departure(&mut self, line: &Line<'_>) {
         self.set_clock(line.now);
         if line.board.segments_in_flight() == 0 {
+            rarely();
             self.see(line);
             self.event(CaEvent::TxStart);
         }
@@ -114,6 +116,7 @@ impl Linux {
             tcp.snd_cwnd_stamp = tcp.jiffies32();
             return;
         }
+        rarely();
         self.cwnd_used = self.cwnd_used.max(out);
         let unused = tcp.jiffies32().wrapping_sub(tcp.snd_cwnd_stamp) as i32;
         if line.profile.idle_restart && unused >= tcp.rto as i32 && !self.controls {
