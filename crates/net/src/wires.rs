@@ -15,6 +15,7 @@ mod tests;
 
 use cclab_packet::Packet;
 use cclab_qdisc::Descriptor;
+use cclab_units::hint::rarely;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
 use cclab_units::{Ring, Time};
 
@@ -332,6 +333,7 @@ impl Wires {
         if !self.uses_many {
             return few;
         }
+        rarely();
         let [e, f, g, h] = others;
         few.min(e.min(f).min(g.min(h)))
     }
@@ -356,17 +358,23 @@ impl Wires {
     /// Takes the first entry of a lane away; returns the one behind it.
     #[inline(always)]
     fn leave_lane(&mut self, lane: usize) -> u128 {
-        let entries = &mut self.lanes[lane];
-        if self.fetches
-            && let Some(&later) = entries.get(FETCHED + 1)
-        {
+        if self.fetches {
+            self.fetch_behind(lane);
+        }
+        self.lanes[lane].advance().copied().unwrap_or(NEVER)
+    }
+
+    /// Has the memory fetched of a packet that is behind the first of a lane.
+    #[inline(never)]
+    fn fetch_behind(&self, lane: usize) {
+        let entries = &self.lanes[lane];
+        if let Some(&later) = entries.get(FETCHED + 1) {
             if let Some(beyond) = entries.get(3 * FETCHED + 1) {
                 prefetch(beyond); // so that looking at `later` does not wait
             }
             prefetch(&self.packets[slot_of(later)]);
             prefetch(&self.passages[slot_of(later)]);
         }
-        entries.advance().copied().unwrap_or(NEVER)
     }
 
     /// The packet that has `others` others between it and the one taken last, of those that wait where that

@@ -7,6 +7,7 @@ use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::Receiver;
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 use cclab_units::memory::prefetch_part;
 
 use crate::stack::Profiles;
@@ -73,7 +74,10 @@ impl Flow {
     pub fn has_ended(&self, now: Time) -> bool {
         match self {
             Flow::Tcp(flow) => flow.has_ended(),
-            Flow::Udp(flow) => flow.has_ended(now),
+            Flow::Udp(flow) => {
+                rarely();
+                flow.has_ended(now)
+            }
         }
     }
 
@@ -108,7 +112,10 @@ impl Flow {
     pub fn least_deadline(&self, side: Side) -> Time {
         match self {
             Flow::Tcp(flow) => flow.least_deadline(side),
-            Flow::Udp(flow) => flow.deadline(side),
+            Flow::Udp(flow) => {
+                rarely();
+                flow.deadline(side)
+            }
         }
     }
 }
@@ -118,7 +125,10 @@ impl Host for Flow {
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {
         match self {
             Flow::Tcp(flow) => flow.receive(now, packet),
-            Flow::Udp(flow) => flow.receive(now, packet),
+            Flow::Udp(flow) => {
+                rarely();
+                flow.receive(now, packet)
+            }
         }
     }
 
@@ -133,7 +143,10 @@ impl Host for Flow {
     fn transmit(&mut self, now: Time, side: Side, packet: &mut Packet) -> Option<Port> {
         match self {
             Flow::Tcp(flow) => flow.transmit(now, side, packet),
-            Flow::Udp(flow) => flow.transmit(now, side, packet),
+            Flow::Udp(flow) => {
+                rarely();
+                flow.transmit(now, side, packet)
+            }
         }
     }
 
@@ -149,7 +162,10 @@ impl Host for Flow {
     fn deadline(&self, side: Side) -> Time {
         match self {
             Flow::Tcp(flow) => flow.deadline(side),
-            Flow::Udp(flow) => flow.deadline(side),
+            Flow::Udp(flow) => {
+                rarely();
+                flow.deadline(side)
+            }
         }
     }
 }

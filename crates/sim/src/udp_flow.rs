@@ -93,6 +93,7 @@ impl UdpFlow {
     }
 
     /// Whether nothing is waited for any more, which was not yet noted.
+    #[inline(never)]
     pub fn has_ended(&self, now: Time) -> bool {
         !self.over && self.ended.is_some() && now >= self.end_of_waiting()
     }
@@ -167,6 +168,7 @@ impl UdpFlow {
 }
 
 impl Host for UdpFlow {
+    #[inline(never)]
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {
         let left = Time::from_nanos(u64::from(packet.tsval) << 32 | u64::from(packet.tsecr));
         let (number, bytes) = (u64::from(packet.seq), u64::from(packet.payload));
@@ -178,6 +180,7 @@ impl Host for UdpFlow {
         SENDER // the receiver never sends; the sender may be done now
     }
 
+    #[inline(never)]
     fn act(&mut self, now: Time, _: Time) {
         // A source may have nothing to send at all.
         if self.schedule.peek().is_none() {
@@ -185,6 +188,7 @@ impl Host for UdpFlow {
         }
     }
 
+    #[inline(never)]
     fn transmit(&mut self, now: Time, side: Side, packet: &mut Packet) -> Option<Port> {
         if side != SENDER || self.schedule.peek()?.at > now {
             return None;
@@ -220,6 +224,7 @@ impl Host for UdpFlow {
         Some(self.ports[SENDER])
     }
 
+    #[inline(never)]
     fn deadline(&self, side: Side) -> Time {
         match self.schedule.peek() {
             _ if side != SENDER || self.over => Time::NEVER,

@@ -6,6 +6,7 @@
 //! rounding is then BSD's and ns-2's own.
 
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::profile::{RtoFloor, RtoRules, RttClock};
 
@@ -142,10 +143,12 @@ impl RttEstimator {
                 self.rttvar_x4 = self.rttvar_x4 - mdev + error;
             }
             if self.rttvar_x4 > linux.mdev_max {
+                rarely();
                 linux.mdev_max = self.rttvar_x4;
                 linux.rttvar = linux.rttvar.max(linux.mdev_max);
             }
             if snd_una > linux.round_end {
+                rarely();
                 if linux.mdev_max < linux.rttvar {
                     linux.rttvar -= (linux.rttvar - linux.mdev_max) >> 2;
                 }
@@ -153,6 +156,7 @@ impl RttEstimator {
                 linux.mdev_max = floor;
             }
         } else {
+            rarely();
             self.srtt_x8 = m << 3;
             self.rttvar_x4 = m << 1;
             linux.rttvar = self.rttvar_x4.max(floor);
@@ -173,7 +177,10 @@ impl RttEstimator {
             (Ok(micros), Ok(tick)) => {
                 Time::from_micros(u64::from(micros.div_ceil(tick)) * u64::from(tick))
             }
-            _ => Time::from_micros(micros).round_up_to(self.rules.granularity),
+            _ => {
+                rarely();
+                Time::from_micros(micros).round_up_to(self.rules.granularity)
+            }
         }
     }
 

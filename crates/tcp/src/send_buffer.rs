@@ -45,6 +45,15 @@ impl Sender {
     /// did, and something more may leave.
     pub(crate) fn write_on(&mut self) -> bool {
         self.check_space();
+        match &self.queue {
+            Some(queue) if !queue.is_waited_for() => self.write_further(),
+            _ => false,
+        }
+    }
+
+    /// As [`Sender::write_on`], where the application does not wait.
+    #[inline(never)]
+    fn write_further(&mut self) -> bool {
         let Some(queue) = &mut self.queue else {
             return false;
         };

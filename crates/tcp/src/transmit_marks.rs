@@ -3,6 +3,7 @@
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, EcnBytes, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::accecn::{ace_flags, handshake_ace};
 use crate::sender::Sender;
@@ -22,7 +23,10 @@ impl Sender {
     #[inline]
     pub(crate) fn ace(&mut self) -> u8 {
         match &mut self.flight.accurate {
-            Some(accurate) => ace_flags(accurate.received.tell()),
+            Some(accurate) => {
+                rarely();
+                ace_flags(accurate.received.tell())
+            }
             None => 0,
         }
     }

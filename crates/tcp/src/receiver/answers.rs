@@ -3,6 +3,7 @@
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, EcnBytes, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::accecn::{EcnMode, ace_flags, syn_ack_flags};
 
@@ -47,7 +48,10 @@ impl Receiver {
         self.open_window();
         match &mut self.linux {
             Some(linux) => linux.acks.on_ack_sent(),
-            None => self.delayed.on_ack_sent(),
+            None => {
+                rarely();
+                self.delayed.on_ack_sent();
+            }
         }
         self.ack_of(now, self.rcv_nxt, self.echo_congestion, packet);
     }
@@ -91,18 +95,30 @@ impl Receiver {
         };
         let counts = matches!(&self.accurate, Some(it) if it.received.has_bytes_to_tell());
         if wire.sack && (repeated.is_some() || blocks) {
+            rarely();
             self.write_sack(packet, repeated, counts);
             options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
         }
-        if let Some(accurate) = &mut self.accurate {
-            packet.flags |= ace_flags(accurate.received.tell());
-            let option = Some(&mut accurate.received).filter(|_| counts);
-            if let Some(option) = option.and_then(|it| it.option(MAX_OPTIONS - options)) {
-                packet.set_ecn_bytes(&option);
-                options += option.wire_len();
-            }
+        if self.accurate.is_some() {
+            options = self.write_counts(packet, counts, options);
         }
         packet.wire_len = wire.ip_header + wire.tcp_header + options + wire.framing;
+    }
+
+    /// Writes what is counted of marks into `packet`, beside `options` bytes of options; returns how many
+    /// there are then.
+    #[inline(never)]
+    fn write_counts(&mut self, packet: &mut Packet, counts: bool, options: u16) -> u16 {
+        let Some(accurate) = &mut self.accurate else {
+            return options;
+        };
+        packet.flags |= ace_flags(accurate.received.tell());
+        let option = Some(&mut accurate.received).filter(|_| counts);
+        let Some(option) = option.and_then(|it| it.option(MAX_OPTIONS - options)) else {
+            return options;
+        };
+        packet.set_ecn_bytes(&option);
+        options + option.wire_len()
     }
 
     /// What every packet of the receiver has.

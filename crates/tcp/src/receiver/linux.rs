@@ -137,6 +137,7 @@ impl Receiver {
     /// acknowledgements.
     pub(super) fn allowed_window(&mut self) -> u64 {
         let (Some(linux), Some(buffer)) = (&mut self.linux, &self.buffer) else {
+            rarely();
             return self.free_edge() - self.rcv_nxt;
         };
         let full = linux.acks.rcv_mss();

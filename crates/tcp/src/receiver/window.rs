@@ -1,5 +1,7 @@
 //! The window that a receiver grants, and what it follows.
 
+use cclab_units::hint::rarely;
+
 use super::buffer::Buffer;
 use super::{Receiver, UNSCALED_MAX};
 
@@ -24,6 +26,7 @@ impl Receiver {
         if self.buffer.is_some() {
             return self.select_window();
         }
+        rarely();
         let free = self.free_edge();
         let empty = self.consumed == self.data_end();
         if free > self.edge && (empty || free - self.edge >= self.edge_step) {
@@ -38,7 +41,10 @@ impl Receiver {
         let allowed = self.allowed_window();
         self.edge = self.rcv_nxt
             + match allowed < offered {
-                true => offered.next_multiple_of(1 << self.shift),
+                true => {
+                    rarely();
+                    offered.next_multiple_of(1 << self.shift)
+                }
                 false => allowed,
             };
     }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::profile::ReorderingWindow;
 use crate::scoreboard::{Scoreboard, Segment, SegmentId};
@@ -77,6 +78,7 @@ impl Rack {
         let sent = self.instant(segment.sent);
         let rtt = self.instant(now) - sent;
         if segment.ever_resent && rtt < min_rtt {
+            rarely();
             return; // the acknowledgement is of the original, not of what was sent last
         }
         self.advanced = true;
@@ -250,6 +252,7 @@ impl Rack {
             self.dsack_seen = false;
         }
         if std::mem::take(&mut self.dsack_seen) {
+            rarely();
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
             self.widened_at = delivered;
             self.reo_wnd_persist = REO_WND_PERSIST;

@@ -149,7 +149,7 @@ impl Linux {
             prior_sacked,
         };
         flags |= self.measure(line, ack, &found, &mut sample);
-        if cleaned.flags & flag::DATA_ACKED != 0 && !self.finder.has_sack() {
+        if !self.finder.has_sack() && cleaned.flags & flag::DATA_ACKED != 0 {
             self.remove_duplicates(line, cleaned.acked, ack.ece);
         }
         if cleaned.flags & flag::DATA_ACKED != 0
@@ -396,10 +396,15 @@ impl Linux {
                 flags |= flag::ACK_MAYBE_DELAYED;
             }
         }
-        let sack_rtt = sacked.first.map(since);
-        ca_rtt = sacked.last.map(since).or(ca_rtt);
-        seq_rtt = seq_rtt.or(sack_rtt);
+        let mut sack_rtt = None;
+        if sacked.last.is_some() {
+            rarely();
+            sack_rtt = sacked.first.map(since);
+            ca_rtt = sacked.last.map(since);
+            seq_rtt = seq_rtt.or(sack_rtt);
+        }
         if seq_rtt.is_none() && cleaned.flags & flag::DATA_ACKED != 0 {
+            rarely();
             seq_rtt = ack.echoed_rtt.map(|rtt| rtt.as_micros());
             ca_rtt = seq_rtt.or(ca_rtt);
         }

@@ -3,6 +3,7 @@
 
 use cclab_interface::CaState;
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use super::{Line, Linux, Resend};
 use crate::due::Due;
@@ -90,6 +91,7 @@ impl Linux {
                     LEAST_SLACK
                 }
         } else {
+            rarely();
             line.profile.rto.initial
         };
         if rest > Time::ZERO {
@@ -119,6 +121,7 @@ impl Linux {
                 return;
             }
         }
+        rarely();
         if line.board.segments() == 1 || !line.probe_at.is_never() {
             self.rearm_rto(line);
         }

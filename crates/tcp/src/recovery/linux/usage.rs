@@ -47,11 +47,15 @@ impl Linux {
     pub fn on_departure(&mut self, line: &Line<'_>) {
         self.set_clock(line.now);
         if line.board.segments_in_flight() == 0 {
-            rarely();
-            self.see(line);
-            self.event(CaEvent::TxStart);
+            self.begin_to_transmit(line);
         }
         self.tcp.lsndtime = self.tcp.jiffies32();
+    }
+
+    #[cold]
+    fn begin_to_transmit(&mut self, line: &Line<'_>) {
+        self.see(line);
+        self.event(CaEvent::TxStart);
     }
 
     /// New data left (`tcp_event_new_data_sent`, and the end of `tcp_write_xmit`).
@@ -106,7 +110,7 @@ impl Linux {
         let out = line.board.segments() as u32;
         let tcp = &mut self.tcp;
         let unlimited_peak = tcp.is_cwnd_limited == 0 && out > tcp.max_packets_out;
-        if *line.snd_una >= self.cwnd_usage_seq || limited || unlimited_peak {
+        if limited || *line.snd_una >= self.cwnd_usage_seq || unlimited_peak {
             tcp.is_cwnd_limited = u32::from(limited);
             tcp.max_packets_out = out;
             self.cwnd_usage_seq = line.snd_nxt;
