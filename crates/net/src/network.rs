@@ -8,6 +8,7 @@
 use cclab_packet::Packet;
 use cclab_spec::{Triggered, When};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::calendar::{Calendar, Key, element_of, time_of};
 use crate::foreseen::Foreseen;
@@ -244,6 +245,7 @@ impl Network {
         passed.deliver();
         let only = passed.leads_to;
         if passed.fittings.is_some() && self.is_lost_at_exit(index, &held, watch) {
+            rarely();
             self.wires.release(held);
             return None;
         }

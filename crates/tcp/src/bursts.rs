@@ -186,18 +186,15 @@ impl Sender {
         let (rate, min_rtt_us, least) = match &mut self.flight.cc {
             Control::Linux(linux) => {
                 if let Some(segments) = linux.burst_segments() {
+                    rarely();
                     return segments.clamp(1, (rules.most / self.flight.mss).max(1));
                 }
                 let least = linux.least_burst();
                 (linux.burst_rate(), linux.min_rtt_us(), least)
             }
-            Control::Own(own) => {
-                let least = own.least_burst();
-                let rate = match own.pacing_rate() {
-                    Some(rate) => rate.bps() / 8,
-                    None => self.estimated_rate(rules),
-                };
-                (rate, self.flight.rtt.min_rtt().as_nanos() / 1_000, least)
+            Control::Own(_) => {
+                rarely();
+                self.own_rate(rules)
             }
         };
         // Short paths get more (`tcp_tso_rtt_log`).
@@ -209,6 +206,20 @@ impl Sender {
         };
         let bytes = ((rate >> rules.rate_shift) + extra).min(rules.most);
         (bytes / self.flight.mss).max(least.unwrap_or(rules.least))
+    }
+
+    /// Of a variant that keeps the window: bytes per second, the least round-trip time in microseconds,
+    /// and the least segments of a burst, if it has a say.
+    #[inline(never)]
+    fn own_rate(&mut self, rules: &Bursts) -> (u64, u64, Option<u64>) {
+        let own = self.flight.cc.own();
+        let least = own.least_burst();
+        let rate = match own.pacing_rate() {
+            Some(rate) => rate.bps() / 8,
+            None => self.estimated_rate(rules),
+        };
+        let min_rtt = self.flight.rtt.min_rtt();
+        (rate, min_rtt.as_nanos() / 1_000, least)
     }
 
     /// Bytes per second by the window and the round-trip time (`tcp_update_pacing_rate`).
@@ -245,7 +256,10 @@ impl Sender {
         // Linux counts from when the pacer lets the next segment go (`tcp_wstamp_ns`).
         let last = match self.flight.cc.is_linux() {
             true => self.pacer.next_departure(),
-            false => self.last_sent,
+            false => {
+                rarely();
+                self.last_sent
+            }
         };
         let recent = now <= last + rules.patience;
         if self.flight.in_recovery()
@@ -269,10 +283,14 @@ impl Sender {
         let oldest = self.flight.board.get(self.flight.board.ids().start).sent;
         let srtt = match self.flight.cc.is_linux() {
             true => self.flight.rtt.fine_srtt(),
-            false => self.flight.rtt.srtt(),
+            false => {
+                rarely();
+                self.flight.rtt.srtt()
+            }
         };
         let near = now + rules.patience.min(srtt / 2);
         if oldest + srtt > near {
+            rarely();
             return None;
         }
         if room > available {

@@ -160,14 +160,20 @@ impl Sender {
     fn next_data(&mut self, now: Time, packet: &mut Packet) -> bool {
         let resend = match &self.flight.cc {
             Control::Linux(linux) => linux.resend,
-            Control::Own(_) if self.flight.episode.frto == Frto::Probing => Resend::New,
-            Control::Own(_) => Resend::Lost,
+            Control::Own(_) => {
+                rarely();
+                match self.flight.episode.frto {
+                    Frto::Probing => Resend::New,
+                    _ => Resend::Lost,
+                }
+            }
         };
         let window = self.flight.window_in_force();
         if resend == Resend::Lost
             && self.flight.board.counts().waiting > 0
             && let Some(id) = self.flight.board.next_lost()
         {
+            rarely();
             return self.resend_lost(now, id, window, packet);
         }
         match self.next_new(window) {
@@ -334,9 +340,12 @@ impl Sender {
         }
         match (by_cwnd, by_rwnd) {
             (false, false) => Ok((len, last)),
-            (true, true) if self.rwnd < window => Err(Limit::Rwnd),
-            (true, _) => Err(Limit::Cwnd),
-            (false, true) => Err(Limit::Rwnd),
+            (true, false) => Err(Limit::Cwnd),
+            (true, true) if self.rwnd >= window => Err(Limit::Cwnd),
+            (_, true) => {
+                rarely();
+                Err(Limit::Rwnd)
+            }
         }
     }
 

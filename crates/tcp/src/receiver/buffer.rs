@@ -106,6 +106,12 @@ impl Buffer {
         if most <= self.offered {
             return false;
         }
+        self.grow_to(most, payload, full)
+    }
+
+    /// As [`Buffer::grow`], where the window may become `most`.
+    #[inline(never)]
+    fn grow_to(&mut self, most: u64, payload: u64, full: u64) -> bool {
         let memory = self.window_of(self.rules.packet.of(payload));
         let step = if memory <= payload {
             2 * self.mss

@@ -270,9 +270,14 @@ impl Receiver {
 
     /// Whether what is owed leaves now, later, or with what comes (`__tcp_ack_snd_check`).
     fn check_acknowledgement(&mut self, now: Time) {
-        if self.pending == Pending::Ack {
-            return;
+        if self.pending != Pending::Ack {
+            self.decide_on_acknowledgement(now);
         }
+    }
+
+    /// As [`Receiver::check_acknowledgement`], where none is due yet.
+    #[inline(never)]
+    fn decide_on_acknowledgement(&mut self, now: Time) {
         let waiting = self.rcv_nxt - self.last_ack;
         let offered = self.edge.saturating_sub(self.last_ack);
         let unread = self.unread() > 0;

@@ -160,6 +160,7 @@ impl Acks {
             }
             return changed.then_some(len);
         }
+        rarely();
         if len >= PLAUSIBLE_MSS || len >= PLAUSIBLE_MSS_WITHOUT_PUSH && !arrived.remnant {
             self.last_size = len;
             if len == last {

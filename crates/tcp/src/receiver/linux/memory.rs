@@ -4,6 +4,7 @@
 //! (`skb->truesize`). One that continues the packet before it is joined to that
 //! (`tcp_try_coalesce`), which saves a descriptor, as often as a packet has room for pieces.
 
+use cclab_units::hint::rarely;
 use std::collections::VecDeque;
 
 use crate::profile::PacketMemory;
@@ -127,6 +128,7 @@ impl Memory {
     fn put_ready(&mut self, packet: Kept) {
         match self.ready.back_mut() {
             Some(last) if last.end == packet.start && last.joins(&packet) => {
+                rarely();
                 self.charged -= self.rules.descriptor;
                 last.join(&packet, packet.charge - self.rules.descriptor);
             }
