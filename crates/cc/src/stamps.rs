@@ -54,6 +54,7 @@ impl StampClocks {
 
     /// Writes the stamps of an acknowledgement, which both ends' clocks here show as `value` and
     /// `echo`, into `tcp` as the kernel would.
+    #[inline]
     pub fn stamp(&mut self, tcp: &mut Tcp, value: u32, echo: u32) {
         let ahead = match self.ahead {
             Some(ahead) => ahead,

@@ -100,6 +100,7 @@ impl Sender {
     }
 
     /// The first packet of the send buffer, filled up to `quota` segments.
+    #[inline(always)] // once for each poll: a call costs more than what it does
     fn head(&mut self, quota: u64) -> Option<Head> {
         let wanted = quota * self.flight.mss;
         self.queue.as_mut().and_then(|queue| queue.head(wanted))

@@ -172,29 +172,36 @@ impl WriteQueue {
 
     /// The first packet that waits, which takes in what it lacks of `wanted` bytes from the second;
     /// `None`: all has left.
+    #[inline]
     pub fn head(&mut self, wanted: u64) -> Option<Head> {
-        let first = *self.waiting.front()?;
+        let mut first = *self.waiting.front()?;
         let lacking = (self.left + wanted).saturating_sub(first.end);
         if lacking > 0
             && let Some(&second) = self.waiting.get(1)
         {
-            let end = (first.end + lacking).min(second.end);
-            // One that has no room for all the pieces gets none of them (`skb_shift`).
-            if self.runs.pieces(self.left, end) <= MOST {
-                if end < second.end {
-                    self.waiting[0].end = end;
-                } else {
-                    self.waiting.pop_front();
-                    self.waiting[0].push |= first.push;
-                }
-            }
+            first = self.fill_first(first, second, lacking);
         }
-        let first = self.waiting[0];
         Some(Head {
             len: first.end - self.left,
             is_last: self.waiting.len() == 1,
             push: first.push,
         })
+    }
+
+    /// The first packet that waits, which takes in the `lacking` bytes from the second.
+    #[inline(never)]
+    fn fill_first(&mut self, first: Packet, second: Packet, lacking: u64) -> Packet {
+        let end = (first.end + lacking).min(second.end);
+        // One that has no room for all the pieces gets none of them (`skb_shift`).
+        if self.runs.pieces(self.left, end) <= MOST {
+            if end < second.end {
+                self.waiting[0].end = end;
+            } else {
+                self.waiting.pop_front();
+                self.waiting[0].push |= first.push;
+            }
+        }
+        self.waiting[0]
     }
 
     /// Where the packet ends that left with the byte at `offset`.

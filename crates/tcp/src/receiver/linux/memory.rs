@@ -125,6 +125,7 @@ impl Memory {
         }
     }
 
+    #[inline(always)] // once for each packet: a call costs more than what it does
     fn put_ready(&mut self, packet: Kept) {
         match self.ready.back_mut() {
             Some(last) if last.end == packet.start && last.joins(&packet) => {

@@ -409,6 +409,7 @@ impl Linux {
         self.tcp.rto = line.rtt.rto().as_millis() as u32;
     }
 
+    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
     fn note_rtt_min(&mut self, rtt_us: u64) {
         let sample = u32::try_from(rtt_us).unwrap_or(u32::MAX);
         let jiffies = self.tcp.jiffies32();
