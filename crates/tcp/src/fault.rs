@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use cclab_units::Rate;
+use cclab_units::{Rate, Time};
+
+use crate::sender::{Sender, State};
 
 /// No path holds more: 2^50 bytes are a second at 9 petabit/s.
 const MOST_WINDOW: u64 = 1 << 50;
@@ -30,6 +32,30 @@ impl Fault {
         }
         let absurd = |rate: &Rate| !(LEAST_RATE..=MOST_RATE).contains(&rate.bps());
         pacing_rate.filter(absurd).map(Fault::PacingRate)
+    }
+}
+
+impl Sender {
+    /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
+    /// the connection.
+    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
+    pub(crate) fn note_window(&mut self, now: Time) {
+        let cwnd = self.flight.cc.cwnd();
+        match Fault::of(cwnd, self.flight.cc.pacing_rate()) {
+            Some(fault) => self.abort(now, fault),
+            None => self.limits.on_cwnd(now, self.flight.window_of(cwnd)),
+        }
+    }
+
+    #[cold]
+    fn abort(&mut self, now: Time, fault: Fault) {
+        self.fault = Some(fault);
+        self.stop(now, State::Aborted);
+    }
+
+    /// Why the connection was ended, if its variant returned nonsense.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault
     }
 }
 

@@ -25,6 +25,7 @@ pub mod sender;
 pub mod seq;
 mod timers;
 mod transmit;
+mod transmit_due;
 mod transmit_linux;
 mod transmit_marks;
 mod transmit_packets;

@@ -262,41 +262,6 @@ impl Receiver {
         }
     }
 
-    /// A SYN, or what comes while the connection does not stand; returns whether that may have data.
-    #[cold]
-    fn take_before_data(&mut self, now: Time, packet: &Packet) -> bool {
-        if packet.has(flags::SYN) {
-            self.on_syn(packet);
-            return false;
-        }
-        match self.state {
-            State::Listen => return false, // not of this connection; a reset is not modelled
-            State::SynReceived => {
-                self.on_handshake_done(now);
-                self.on_handshake_ace(packet);
-            }
-            State::Established => {}
-        }
-        true
-    }
-
-    /// Takes in a segment with payload, if the stack is not Linux.
-    #[inline(never)]
-    fn take_as_others(&mut self, now: Time, packet: &Packet, start: u64) {
-        let end = start + u64::from(packet.payload);
-        let plain = start == self.rcv_nxt
-            && end <= self.edge
-            && self.fin_at.is_none()
-            && self.ranges.is_empty()
-            && !packet.has(flags::FIN);
-        if plain {
-            self.advance(now, end);
-            self.acknowledge_in_order(now);
-        } else {
-            self.on_other_data(now, packet, start, end);
-        }
-    }
-
     /// The next segment to send, if one is due.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let mut packet = Packet::default();

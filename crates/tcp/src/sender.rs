@@ -491,26 +491,4 @@ impl Sender {
     pub fn window(&self) -> u64 {
         self.flight.window_in_force()
     }
-
-    /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
-    /// the connection.
-    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
-    pub(crate) fn note_window(&mut self, now: Time) {
-        let cwnd = self.flight.cc.cwnd();
-        match Fault::of(cwnd, self.flight.cc.pacing_rate()) {
-            Some(fault) => self.abort(now, fault),
-            None => self.limits.on_cwnd(now, self.flight.window_of(cwnd)),
-        }
-    }
-
-    #[cold]
-    fn abort(&mut self, now: Time, fault: Fault) {
-        self.fault = Some(fault);
-        self.stop(now, State::Aborted);
-    }
-
-    /// Why the connection was ended, if its variant returned nonsense.
-    pub fn fault(&self) -> Option<Fault> {
-        self.fault
-    }
 }

@@ -6,6 +6,23 @@ use cclab_units::Time;
 use super::{Pending, Receiver};
 
 impl Receiver {
+    /// Takes in a segment with payload, if the stack is not Linux.
+    #[inline(never)]
+    pub(super) fn take_as_others(&mut self, now: Time, packet: &Packet, start: u64) {
+        let end = start + u64::from(packet.payload);
+        let plain = start == self.rcv_nxt
+            && end <= self.edge
+            && self.fin_at.is_none()
+            && self.ranges.is_empty()
+            && !packet.has(flags::FIN);
+        if plain {
+            self.advance(now, end);
+            self.acknowledge_in_order(now);
+        } else {
+            self.on_other_data(now, packet, start, end);
+        }
+    }
+
     /// Data off the plain path: repeated, ahead of a gap, filling one, past the window, or
     /// with the FIN.
     pub(super) fn on_other_data(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {

@@ -1,6 +1,6 @@
 //! What a receiver makes of a SYN, and of the first segment after its answer.
 
-use cclab_packet::Packet;
+use cclab_packet::{Packet, flags};
 use cclab_units::Time;
 
 use super::window::shift_for;
@@ -8,6 +8,24 @@ use super::{Pending, Receiver, State, UNSCALED_MAX};
 use crate::accecn::{Accurate, EcnMode, answer_to, syn_flags};
 
 impl Receiver {
+    /// A SYN, or what comes while the connection does not stand; returns whether that may have data.
+    #[cold]
+    pub(super) fn take_before_data(&mut self, now: Time, packet: &Packet) -> bool {
+        if packet.has(flags::SYN) {
+            self.on_syn(packet);
+            return false;
+        }
+        match self.state {
+            State::Listen => return false, // not of this connection; a reset is not modelled
+            State::SynReceived => {
+                self.on_handshake_done(now);
+                self.on_handshake_ace(packet);
+            }
+            State::Established => {}
+        }
+        true
+    }
+
     pub(super) fn on_syn(&mut self, packet: &Packet) {
         self.syn_codepoint = packet.ecn;
         if self.state != State::Listen {
