@@ -66,10 +66,15 @@ impl Limits {
     #[inline]
     pub(crate) fn on_cwnd(&mut self, now: Time, cwnd: u64) {
         if self.cwnd != cwnd && self.running {
-            self.cwnd_seconds += self.cwnd as f64 * (now - self.cwnd_since).as_secs_f64();
-            self.cwnd_since = now;
-            self.cwnd = cwnd;
+            self.change_cwnd(now, cwnd);
         }
+    }
+
+    #[inline(never)]
+    fn change_cwnd(&mut self, now: Time, cwnd: u64) {
+        self.cwnd_seconds += self.cwnd as f64 * (now - self.cwnd_since).as_secs_f64();
+        self.cwnd_since = now;
+        self.cwnd = cwnd;
     }
 
     pub(crate) fn stop(&mut self, now: Time) {

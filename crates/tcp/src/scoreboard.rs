@@ -10,6 +10,7 @@ mod segment;
 use std::ops::Range;
 
 use cclab_cc::LostSegment;
+use cclab_units::hint::rarely;
 use cclab_units::memory::prefetch;
 
 pub use segment::Segment;
@@ -237,6 +238,7 @@ impl Scoreboard {
             let len = u64::from(segment.len);
             self.outstanding -= len;
             if segment.sacked {
+                rarely();
                 self.sacked -= len;
                 self.sacked_segments -= 1;
             }

@@ -12,6 +12,8 @@ mod sent;
 
 use std::collections::VecDeque;
 
+use cclab_units::hint::rarely;
+
 use self::pieces::{MOST, Runs};
 use self::sent::Sent;
 use crate::profile::SendBuffer;
@@ -179,6 +181,7 @@ impl WriteQueue {
         if lacking > 0
             && let Some(&second) = self.waiting.get(1)
         {
+            rarely();
             first = self.fill_first(first, second, lacking);
         }
         Some(Head {

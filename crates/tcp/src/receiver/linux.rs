@@ -93,6 +93,7 @@ impl Receiver {
                 self.note_fin(end);
             }
             if start > self.rcv_nxt {
+                rarely();
                 self.keep_ahead_as_linux(now, packet, start, kept);
             } else {
                 self.take_in_order(now, packet, start, kept);

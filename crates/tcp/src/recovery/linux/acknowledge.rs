@@ -172,6 +172,7 @@ impl Linux {
         self.tell_flags(flags);
         self.on_probe_acked(line, ack.ack, flags);
         if flags & flag::NOT_DUP == 0 || flags & flag::CA_ALERT != 0 || self.tcp.ca_state != 0 {
+            rarely();
             let forward = flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK;
             let duplicate = flags & forward == 0;
             self.alert(line, prior_una, &mut flags, duplicate, ack.data_left);
@@ -358,11 +359,16 @@ impl Linux {
         self.scan
             .on_cleaned(cleaned.acked - cleaned.delivered, line.board);
         if !has_sack && cleaned.flags & flag::RETRANS_DATA_ACKED != 0 {
+            rarely();
             // Nothing tells which of what is acknowledged had arrived before.
             cleaned.flags &= !flag::ORIG_SACK_ACKED;
         }
         let board = &line.board;
-        if prior_sacked > 0 && !board.is_empty() && board.get(board.ids().start).sacked {
+        if prior_sacked == 0 {
+            return cleaned;
+        }
+        rarely();
+        if !board.is_empty() && board.get(board.ids().start).sacked {
             cleaned.flags |= flag::SACK_RENEGING;
         }
         cleaned
@@ -393,6 +399,7 @@ impl Linux {
                 && lone
                 && sample.prior_delivered.wrapping_add(1) == self.tcp.delivered
             {
+                rarely();
                 flags |= flag::ACK_MAYBE_DELAYED;
             }
         }
