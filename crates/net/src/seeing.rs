@@ -88,9 +88,9 @@ impl Network {
                     self.foresee(*departs, foresight);
                 }
             }
-            Offered::Passed(leaving) => {
+            Offered::Passed { ecn, .. } => {
                 let packet = Packet {
-                    ecn: leaving.departure.packet.ecn,
+                    ecn: *ecn,
                     ..*packet
                 };
                 self.see_departure(index, &packet, Time::ZERO, watch);
