@@ -104,6 +104,7 @@ impl Network {
         let link = &mut self.links[index];
         let was_armed = link.is_armed();
         let offered = link.offer(packet, held.slot(), self.now, &mut self.sequence);
+        let (lost, armed) = (!link.thrown_out().is_empty(), !was_armed && link.is_armed());
         match &offered {
             Offered::Sent { arrives } => self.send(index, held, self.now, *arrives, watch),
             Offered::Foreseen { .. } => unreachable!("what is asked foresees nothing"),
@@ -117,17 +118,21 @@ impl Network {
         if let Some(packet) = &seen {
             self.see_offer(index, packet, &offered, watch);
         }
-        self.forget_thrown_out(index);
-        let link = &self.links[index];
-        if !was_armed && link.is_armed() {
-            let (key, place) = link.next_tx();
+        if lost {
+            self.lose_thrown_out(index, watch);
+        }
+        if armed {
+            let (key, place) = self.links[index].next_tx();
             self.transmitters.set(place, key);
         }
     }
 
-    /// What the queue of a link has thrown out, and was reported, is no more.
-    #[inline]
-    pub(crate) fn forget_thrown_out(&mut self, index: usize) {
+    /// What the queue of a link has thrown out is seen, and is no more.
+    #[cold]
+    pub(crate) fn lose_thrown_out<W: Watch>(&mut self, index: usize, watch: &mut W) {
+        if W::ON {
+            self.see_thrown_out(index, watch);
+        }
         while let Some(packet) = self.links[index].pop_thrown_out() {
             let held = self.wires.resume(&packet);
             self.wires.release(held);

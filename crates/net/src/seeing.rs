@@ -98,7 +98,6 @@ impl Network {
             Offered::Queued => {}
             Offered::Lost(reason) => see_loss(index, packet, *reason, watch),
         }
-        self.see_thrown_out(index, watch);
     }
 
     /// A packet leaves the queue of a link now.

@@ -12,6 +12,8 @@ use crate::impairment::{Opportunities, Schedule, Served};
 /// The queue, and what decides when it is asked.
 pub(super) struct Asked {
     pub(super) queue: Box<dyn Qdisc>,
+    /// See [`Qdisc::holds_back`].
+    holds_back: bool,
     dice: Stream,
     /// What waits in it.
     pub(super) backlog: Backlog,
@@ -32,6 +34,7 @@ pub(super) struct Asked {
 impl Asked {
     pub(super) fn new(queue: Box<dyn Qdisc>, dice: Stream) -> Asked {
         Asked {
+            holds_back: queue.holds_back(),
             queue,
             dice,
             backlog: Backlog::default(),
@@ -207,13 +210,39 @@ impl Link {
         Offered::Lost(DropReason::Queue)
     }
 
-    /// The transmitter is free: sends the next packet that waits.
+    /// The transmitter is free: sends the next packet that waits. When it asks for another, and whether
+    /// packets were thrown out.
     #[inline(always)]
-    pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
-        self.disarm();
-        let leaving = self.transmit(now);
-        self.arm(now, sequence);
-        leaving
+    pub fn on_transmitter_free(
+        &mut self,
+        now: Time,
+        sequence: &mut u64,
+    ) -> (Option<Leaving>, Key, bool) {
+        let Service::Asked(asked) = &mut self.service else {
+            return (None, Key::NEVER, false); // the caller has looked
+        };
+        let (departure, lost) = asked.take(now);
+        self.incidents.queue_drops += lost;
+        asked.next_tx = Key::NEVER;
+        let (waits, lost) = (asked.backlog.packets > 0, lost > 0);
+        let may_wait_longer = asked.schedule.is_some() || asked.holds_back;
+        let leaving = departure.map(|departure| {
+            let arrives = self.begin(&departure.packet, now - departure.enqueued, now);
+            Leaving { departure, arrives }
+        });
+        if !waits {
+            return (leaving, Key::NEVER, lost);
+        }
+        if may_wait_longer || leaving.is_none() {
+            self.arm(now, sequence);
+            return (leaving, self.next_tx().0, lost);
+        }
+        *sequence += 1;
+        let next = Key::new(self.busy_until, *sequence);
+        if let Service::Asked(asked) = &mut self.service {
+            asked.next_tx = next;
+        }
+        (leaving, next, lost)
     }
 
     /// Uses the opportunity of a trace that has come.
@@ -261,10 +290,11 @@ impl Link {
         let waits = asked.backlog.packets > 0;
         let time = match &mut asked.trace {
             Some(trace) if waits || trace.is_busy() => trace.next_after(now),
-            None if waits => match asked.queue.deadline() {
+            None if waits && asked.holds_back => match asked.queue.deadline() {
                 Time::NEVER => self.busy_until.max(now),
                 ready => ready.max(self.busy_until).max(now),
             },
+            None if waits => self.busy_until.max(now),
             _ => return,
         };
         *sequence += 1;
