@@ -216,25 +216,32 @@ impl<S: Clone + Default> FlowQueues<S> {
 
     /// The queue whose turn it is: new ones before old ones, each until its deficit is used up.
     /// It may be empty; then [`FlowQueues::retire`] it and ask again.
-    #[inline]
+    #[inline(always)]
     pub fn turn(&mut self) -> Option<u32> {
-        loop {
-            let (flow, list) = match self.new.first {
-                NONE => (self.old.first, &mut self.old),
-                flow => (flow, &mut self.new),
-            };
-            if flow == NONE {
-                return None;
-            }
+        while self.new.first != NONE {
+            let flow = self.new.first;
             let chain = &mut self.chains[flow as usize];
             if chain.deficit > 0 {
                 return Some(flow);
             }
             chain.deficit += self.quantum;
             chain.list = List::Old;
-            list.pop(chain.behind);
+            self.new.pop(chain.behind);
             self.old.push(&mut self.chains, flow);
         }
+        while self.old.first != NONE {
+            let flow = self.old.first;
+            let chain = &mut self.chains[flow as usize];
+            if chain.deficit > 0 {
+                return Some(flow);
+            }
+            chain.deficit += self.quantum;
+            if chain.behind != NONE {
+                self.old.pop(chain.behind);
+                self.old.push(&mut self.chains, flow);
+            }
+        }
+        None
     }
 
     /// Takes the first packet of the queue `flow` out.
