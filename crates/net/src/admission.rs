@@ -15,20 +15,37 @@ impl Network {
     /// A packet comes to a link, from a transmission that began at `since`.
     #[inline(always)]
     pub(crate) fn offer<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
-        match &self.links[index].fittings {
+        let link = &self.links[index];
+        match &link.fittings {
             None => self.admit_bare(index, held, since, watch),
+            Some(_) if link.asks() => self.offer_asked(index, held, since, watch),
             Some(_) => self.offer_fitted(index, held, since, watch),
         }
     }
 
-    /// As [`Network::offer`], of a link that has something beside.
+    /// As [`Network::offer`], of a link that has something beside, and whose departures are foreseen.
     #[inline(never)]
     fn offer_fitted<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
-        let fittings = self.links[index].fittings.as_ref();
-        if fittings.is_some_and(|fittings| fittings.entry.is_some()) {
+        if self.has_entry(index) {
             return self.pass_entry(index, held, since, watch);
         }
         self.admit_by::<W, true>(index, held, since, watch);
+    }
+
+    /// As [`Network::offer`], of a link that has something beside, and whose queue is asked.
+    #[inline(never)]
+    fn offer_asked<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
+        if self.has_entry(index) {
+            return self.pass_entry(index, held, since, watch);
+        }
+        self.ask(index, held, watch);
+    }
+
+    /// Whether something happens to packets before the queue of a link.
+    #[inline(always)]
+    fn has_entry(&self, index: usize) -> bool {
+        let fittings = self.links[index].fittings.as_ref();
+        fittings.is_some_and(|fittings| fittings.entry.is_some())
     }
 
     /// A packet comes to the queue of a link.
@@ -57,7 +74,7 @@ impl Network {
     ) {
         let link = &mut self.links[index];
         if link.asks() {
-            return self.ask(index, held, watch);
+            return self.admit_asked(index, held, watch);
         }
         let packet = self.wires.packet(&held);
         let seen = W::ON.then_some(*packet);
@@ -73,20 +90,27 @@ impl Network {
         }
     }
 
-    /// A packet comes to a link whose queue is asked.
+    /// As [`Network::ask`], out of the way of what is foreseen.
     #[inline(never)]
+    fn admit_asked<W: Watch>(&mut self, index: usize, held: Held, watch: &mut W) {
+        self.ask(index, held, watch);
+    }
+
+    /// A packet comes to a link whose queue is asked.
+    #[inline(always)]
     fn ask<W: Watch>(&mut self, index: usize, held: Held, watch: &mut W) {
         let packet = self.wires.packet(&held);
         let seen = W::ON.then_some(*packet);
         let link = &mut self.links[index];
+        let was_armed = link.is_armed();
         let offered = link.offer(packet, held.slot(), self.now, &mut self.sequence);
+        let (lost, armed) = (!link.thrown_out().is_empty(), !was_armed && link.is_armed());
         match &offered {
             Offered::Sent { arrives } => self.send(index, held, self.now, *arrives, watch),
             Offered::Foreseen { .. } => unreachable!("what is asked foresees nothing"),
-            Offered::Passed(leaving) => {
-                held.wait();
-                let held = self.wires.resume(&leaving.departure.packet);
-                self.send(index, held, self.now, leaving.arrives, watch);
+            Offered::Passed { ecn, arrives } => {
+                self.wires.packet_mut(&held).ecn = *ecn;
+                self.send(index, held, self.now, *arrives, watch);
             }
             Offered::Queued => held.wait(),
             Offered::Lost(_) => self.wires.release(held),
@@ -94,25 +118,21 @@ impl Network {
         if let Some(packet) = &seen {
             self.see_offer(index, packet, &offered, watch);
         }
-        self.after_queueing(index, &offered);
-    }
-
-    /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
-    #[inline(always)]
-    fn after_queueing(&mut self, index: usize, offered: &Offered) {
-        if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
-            return;
+        if lost {
+            self.lose_thrown_out(index, watch);
         }
-        self.forget_thrown_out(index);
-        let (key, place) = self.links[index].next_tx();
-        if !key.is_never() && key < self.transmitters.key(place) {
+        if armed {
+            let (key, place) = self.links[index].next_tx();
             self.transmitters.set(place, key);
         }
     }
 
-    /// What the queue of a link has thrown out, and was reported, is no more.
-    #[inline]
-    pub(crate) fn forget_thrown_out(&mut self, index: usize) {
+    /// What the queue of a link has thrown out is seen, and is no more.
+    #[cold]
+    pub(crate) fn lose_thrown_out<W: Watch>(&mut self, index: usize, watch: &mut W) {
+        if W::ON {
+            self.see_thrown_out(index, watch);
+        }
         while let Some(packet) = self.links[index].pop_thrown_out() {
             let held = self.wires.resume(&packet);
             self.wires.release(held);

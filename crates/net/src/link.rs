@@ -13,7 +13,7 @@ mod asked;
 mod counters;
 mod fittings;
 
-use cclab_packet::Packet;
+use cclab_packet::{Ecn, Packet};
 use cclab_qdisc::{Backlog, Band, Departure, Descriptor, Dropped, Qdisc};
 use cclab_spec::Change;
 use cclab_trace::Histogram;
@@ -44,8 +44,13 @@ pub enum Offered {
         /// When it is there.
         arrives: Time,
     },
-    /// The queue took it, and what the queue gave out leaves at once.
-    Passed(Leaving),
+    /// The queue took it and gave it out, perhaps marked: it leaves at once.
+    Passed {
+        /// Its ECN field.
+        ecn: Ecn,
+        /// When it reaches the far end.
+        arrives: Time,
+    },
     /// It waits.
     Queued,
     /// It is lost.
@@ -331,6 +336,12 @@ impl Link {
         asked + self.on_wire + self.ahead
     }
 
+    /// Whether the transmitter will ask the queue.
+    #[inline]
+    pub fn is_armed(&self) -> bool {
+        matches!(&self.service, Service::Asked(asked) if asked.is_armed())
+    }
+
     /// When the transmitter next asks the queue, and its place among those that do.
     #[inline]
     pub fn next_tx(&self) -> (Key, u32) {
@@ -435,20 +446,6 @@ impl Link {
     #[inline(always)]
     pub(super) fn counted(&self, bytes: u64) -> u64 {
         if self.takes_each_alike() { 1 } else { bytes }
-    }
-
-    /// Takes `packet` in, which is in `slot`, for a queue that is asked. What the queue loses in its
-    /// stead is in [`Link::thrown_out`].
-    #[inline(always)]
-    pub fn offer(&mut self, packet: &Packet, slot: u32, now: Time, sequence: &mut u64) -> Offered {
-        self.counters.offered += 1;
-        if self.tx.is_none() {
-            self.follow_schedule(now);
-            self.counters.taken_bytes += u64::from(packet.wire_len);
-            let arrives = now + self.delay;
-            return Offered::Sent { arrives };
-        }
-        self.enqueue(packet, slot, now, sequence)
     }
 
     /// Whether every packet takes the same time, whatever its size.

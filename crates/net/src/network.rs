@@ -10,7 +10,7 @@ use cclab_spec::{Triggered, When};
 use cclab_units::Time;
 use cclab_units::hint::rarely;
 
-use crate::calendar::{Calendar, Key, element_of, time_of};
+use crate::calendar::{Calendar, ELEMENT_BITS, Key, element_of, time_of};
 use crate::foreseen::Foreseen;
 use crate::forwarding::{Forwarding, HOST};
 use crate::host::Port;
@@ -67,6 +67,9 @@ fn of_timer(timer: u32) -> u32 {
 
 /// The entry of what foresees in the calendar.
 pub(crate) const OBSERVER: u32 = 0;
+
+/// The element that the first transmitter is, behind all that the calendar has.
+const TRANSMITTERS: u32 = 1 << ELEMENT_BITS;
 
 /// How far behind a packet the one is in its lane whose memory is fetched, in steps, as one place tells of
 /// another: its link; what it comes to; what that will touch. A dumbbell has four lanes, so the first step is some
@@ -125,17 +128,17 @@ impl Network {
     #[inline]
     pub fn next(&self) -> (Time, Next) {
         // No two of those that are compared here have the same key.
-        let (mut act, mut first) = (self.calendar.next_entry(), self.observer());
-        if first > 0 {
+        let (arrival, act) = (self.wires.next_entry(), self.calendar.next_entry());
+        if !self.links_of.is_empty() {
             let transmits = self.transmitters.next_entry();
-            if transmits < act {
-                (act, first) = (transmits, 0);
+            if transmits < arrival.min(act) {
+                let element = TRANSMITTERS + element_of(transmits);
+                return (time_of(transmits), Next::Act(element));
             }
         }
-        let arrival = self.wires.next_entry();
         match arrival < act {
             true => (time_of(arrival), Next::Arrival),
-            false => (time_of(act), Next::Act(first + element_of(act))),
+            false => (time_of(act), Next::Act(element_of(act))),
         }
     }
 
@@ -144,12 +147,6 @@ impl Network {
     pub fn pass_time(&mut self, now: Time) {
         debug_assert!(now >= self.now, "time runs forward");
         self.now = now;
-    }
-
-    /// The element of what foresees: transmitters come before, timers behind.
-    #[inline]
-    fn observer(&self) -> u32 {
-        self.links_of.len() as u32
     }
 
     /// Sees to it that `timer` is due at `deadline` or before: a timer that is due early finds
@@ -276,16 +273,15 @@ impl Network {
     /// Element `element` acts. Returns the timer, if it is one: it is due no more.
     #[inline]
     pub fn act<W: Watch>(&mut self, element: u32, watch: &mut W) -> Option<u32> {
-        let observer = self.observer();
-        if element < observer {
-            self.transmit(element, watch);
+        if element >= TRANSMITTERS {
+            self.transmit(element - TRANSMITTERS, watch);
             return None;
         }
-        if element == observer {
+        if element == OBSERVER {
             self.observe(watch);
             return None;
         }
-        let timer = element - observer - 1;
+        let timer = element - of_timer(0);
         self.calendar.set(of_timer(timer), Key::NEVER);
         Some(timer)
     }
@@ -297,8 +293,8 @@ impl Network {
         if link.follows_trace() {
             return self.on_opportunity(index, watch);
         }
-        let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
-        self.transmitters.set(place, link.next_tx().0);
+        let (leaving, next, lost) = link.on_transmitter_free(self.now, &mut self.sequence);
+        self.transmitters.set(place, next);
         if let Some(Leaving { departure, arrives }) = &leaving {
             let held = self.wires.resume(&departure.packet);
             let seen = W::ON.then(|| *self.wires.packet(&held));
@@ -308,10 +304,9 @@ impl Network {
                 self.see_departure(index, packet, waited, watch);
             }
         }
-        if W::ON {
-            self.see_thrown_out(index, watch);
+        if lost {
+            self.lose_thrown_out(index, watch);
         }
-        self.forget_thrown_out(index);
     }
 
     /// Announces a packet that comes to the far end of `wire` at `at`, if its way ends there.

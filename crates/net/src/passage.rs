@@ -112,9 +112,6 @@ impl Network {
                 self.see_departure(index, &packet, one.waited, watch);
             }
         }
-        if W::ON {
-            self.see_thrown_out(index, watch);
-        }
-        self.forget_thrown_out(index);
+        self.lose_thrown_out(index, watch);
     }
 }

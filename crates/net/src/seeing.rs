@@ -88,9 +88,9 @@ impl Network {
                     self.foresee(*departs, foresight);
                 }
             }
-            Offered::Passed(leaving) => {
+            Offered::Passed { ecn, .. } => {
                 let packet = Packet {
-                    ecn: leaving.departure.packet.ecn,
+                    ecn: *ecn,
                     ..*packet
                 };
                 self.see_departure(index, &packet, Time::ZERO, watch);
@@ -98,7 +98,6 @@ impl Network {
             Offered::Queued => {}
             Offered::Lost(reason) => see_loss(index, packet, *reason, watch),
         }
-        self.see_thrown_out(index, watch);
     }
 
     /// A packet leaves the queue of a link now.

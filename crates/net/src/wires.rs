@@ -33,7 +33,7 @@ const LANES: usize = 7;
 const _: () = assert!((LANES + 1).is_power_of_two());
 /// What comes from the calendar queue.
 const BUCKETS: usize = LANES;
-/// So many of the lanes are looked through as long as no other was in use. A dumbbell has two delays
+/// So many of the lanes are looked through as long as no other is in use. A dumbbell has two delays
 /// in two directions.
 const FEW: usize = 4;
 
@@ -115,7 +115,7 @@ pub struct Wires {
     first: [u128; LANES + 1],
     /// What was put last in each lane, and may be gone; [`NEVER`] for the buckets.
     last: [u128; LANES + 1],
-    /// Whether any lane was in use beyond the first few, or the buckets.
+    /// Whether any lane is in use beyond the first few, or the buckets.
     uses_many: bool,
     /// The lane that suited the last packet of each link.
     lane_of: Vec<u8>,
@@ -352,7 +352,11 @@ impl Wires {
     #[inline(never)]
     fn leave_buckets(&mut self) -> u128 {
         self.buckets.take();
-        self.buckets.first()
+        let first = self.buckets.first();
+        if first == NEVER {
+            self.on_emptied(BUCKETS);
+        }
+        first
     }
 
     /// Takes the first entry of a lane away; returns the one behind it.
@@ -361,7 +365,11 @@ impl Wires {
         if self.fetches {
             self.fetch_behind(lane);
         }
-        self.lanes[lane].advance().copied().unwrap_or(NEVER)
+        let next = self.lanes[lane].advance().copied();
+        if next.is_none() && self.uses_many {
+            self.on_emptied(lane);
+        }
+        next.unwrap_or(NEVER)
     }
 
     /// Has the memory fetched of a packet that is behind the first of a lane.
@@ -374,6 +382,21 @@ impl Wires {
             }
             prefetch(&self.packets[slot_of(later)]);
             prefetch(&self.passages[slot_of(later)]);
+        }
+    }
+
+    /// A lane has nothing left, or the buckets: others may be left for it. A burst can need more lanes than
+    /// what comes after it, each of which would be looked through for ever.
+    #[cold]
+    fn on_emptied(&mut self, emptied: usize) {
+        let mut others = (FEW..=BUCKETS).filter(|&lane| lane != emptied);
+        self.uses_many = others.any(|lane| self.first[lane] != NEVER);
+        if emptied >= FEW {
+            // No entry is less: what is put there next is noticed in `find_lane`.
+            self.last[emptied] = NEVER;
+        } else if self.first[BUCKETS] == NEVER {
+            // What is put there next finds another lane, in which is nothing or what comes before.
+            self.last[FEW..BUCKETS].fill(NEVER);
         }
     }
 

@@ -67,42 +67,52 @@ pub(crate) const CE_THRESHOLD: Parameter = declare::number(
 );
 
 struct CodelQueue {
-    queue: Fifo,
+    queue: Single,
     room: Room,
     law: Law,
-    state: Codel,
     marks: u64,
+}
+
+/// A queue in the order of arrival.
+#[derive(Default)]
+struct Single {
+    packets: Fifo,
+    codel: Codel,
 }
 
 impl CodelQueue {
     fn new(config: &Config) -> CodelQueue {
         CodelQueue {
-            queue: Fifo::default(),
+            queue: Single::default(),
             room: Room::new(config),
             law: Law::new(config),
-            state: Codel::default(),
             marks: 0,
         }
     }
 }
 
-impl Source for Fifo {
+impl Source for Single {
     #[inline]
     fn pop(&mut self) -> Option<Departure> {
-        Fifo::pop(self)
+        self.packets.pop()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.backlog().bytes
+        self.packets.backlog().bytes
+    }
+
+    #[inline]
+    fn codel(&mut self) -> &mut Codel {
+        &mut self.codel
     }
 }
 
 impl Qdisc for CodelQueue {
     fn enqueue(&mut self, packet: Descriptor, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.law.see(&packet);
-        if self.room.admits(self.queue.backlog(), &packet) {
-            self.queue.push(packet, cx.now);
+        if self.room.admits(self.queue.packets.backlog(), &packet) {
+            self.queue.packets.push(packet, cx.now);
         } else {
             dropped.push(Dropped(packet));
         }
@@ -112,18 +122,18 @@ impl Qdisc for CodelQueue {
         self.law.see(packet);
         let passes = !self.room.never_admits(packet);
         if passes {
-            self.state.rest();
+            self.queue.codel.rest();
         }
         passes
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure> {
-        self.state
-            .dequeue(&self.law, &mut self.queue, cx.now, dropped, &mut self.marks)
+        self.law
+            .dequeue(&mut self.queue, cx.now, dropped, &mut self.marks)
     }
 
     fn backlog(&self) -> Backlog {
-        self.queue.backlog()
+        self.queue.packets.backlog()
     }
 
     fn marks(&self) -> u64 {

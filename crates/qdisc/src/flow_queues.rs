@@ -3,13 +3,11 @@
 //! Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995, with
 //! the list of new flows that goes before the others (RFC 8290, section 4.1).
 
-use std::collections::VecDeque;
-
 use cclab_units::{Stream, Time};
 
 use crate::{Backlog, Departure, Descriptor};
 
-/// No packet.
+/// No packet, or no queue.
 const NONE: u32 = u32::MAX;
 
 /// Hashes flows into buckets. The perturbation is drawn from the queue's dice at first use, so that
@@ -45,15 +43,75 @@ enum List {
     Old,
 }
 
-/// A flow's queue: a chain through the nodes.
+/// A flow's queue: a chain through the nodes, and itself a link of the chain that its list is.
 #[derive(Clone, Debug)]
 struct Chain<S> {
     first: u32,
     last: u32,
-    backlog: Backlog,
-    deficit: i64,
+    /// The queue behind it in its list.
+    behind: u32,
     list: List,
+    deficit: i64,
+    backlog: Backlog,
     state: S,
+}
+
+/// The queues of a list, in the order of their turns.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    first: u32,
+    last: u32,
+}
+
+impl Turns {
+    const NONE: Turns = Turns {
+        first: NONE,
+        last: NONE,
+    };
+
+    /// Puts the queue `flow` last.
+    #[inline(always)]
+    fn push<S>(&mut self, chains: &mut [Chain<S>], flow: u32) {
+        chains[flow as usize].behind = NONE;
+        match self.last {
+            NONE => self.first = flow,
+            last => chains[last as usize].behind = flow,
+        }
+        self.last = flow;
+    }
+
+    /// Takes the first queue off, before which `behind` was.
+    #[inline(always)]
+    fn pop(&mut self, behind: u32) {
+        self.first = behind;
+        if behind == NONE {
+            self.last = NONE;
+        }
+    }
+
+    /// Takes the queue `flow` off, which is mostly the first.
+    fn remove<S>(&mut self, chains: &mut [Chain<S>], flow: u32) {
+        let behind = chains[flow as usize].behind;
+        if self.first == flow {
+            return self.pop(behind);
+        }
+        let mut before = self.first;
+        while chains[before as usize].behind != flow {
+            before = chains[before as usize].behind;
+        }
+        chains[before as usize].behind = behind;
+        if behind == NONE {
+            self.last = before;
+        }
+    }
+
+    /// All of them in order.
+    fn iter<S>(self, chains: &[Chain<S>]) -> impl Iterator<Item = u32> {
+        let some = |flow: u32| (flow != NONE).then_some(flow);
+        std::iter::successors(some(self.first), move |&flow| {
+            some(chains[flow as usize].behind)
+        })
+    }
 }
 
 struct Node {
@@ -76,8 +134,10 @@ pub(crate) struct FlowQueues<S> {
     chains: Vec<Chain<S>>,
     nodes: Vec<Node>,
     free: u32,
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    new: Turns,
+    old: Turns,
+    /// Queues in one of the two.
+    active: usize,
     quantum: i64,
     backlog: Backlog,
 }
@@ -90,9 +150,10 @@ impl<S: Clone + Default> FlowQueues<S> {
         let empty = Chain {
             first: NONE,
             last: NONE,
-            backlog: Backlog::default(),
-            deficit: 0,
+            behind: NONE,
             list: List::None,
+            deficit: 0,
+            backlog: Backlog::default(),
             state: S::default(),
         };
         FlowQueues {
@@ -103,8 +164,9 @@ impl<S: Clone + Default> FlowQueues<S> {
             chains: vec![empty; buckets as usize],
             nodes: Vec::new(),
             free: NONE,
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            new: Turns::NONE,
+            old: Turns::NONE,
+            active: 0,
             quantum: i64::try_from(quantum).unwrap_or(i64::MAX).max(1),
             backlog: Backlog::default(),
         }
@@ -146,29 +208,40 @@ impl<S: Clone + Default> FlowQueues<S> {
         let joins = *list == List::None;
         if joins {
             *list = List::New;
-            self.new.push_back(flow);
+            self.active += 1;
+            self.new.push(&mut self.chains, flow);
         }
         joins
     }
 
     /// The queue whose turn it is: new ones before old ones, each until its deficit is used up.
     /// It may be empty; then [`FlowQueues::retire`] it and ask again.
-    #[inline]
+    #[inline(always)]
     pub fn turn(&mut self) -> Option<u32> {
-        loop {
-            let (flow, list) = match self.new.front() {
-                Some(&flow) => (flow, &mut self.new),
-                None => (*self.old.front()?, &mut self.old),
-            };
+        while self.new.first != NONE {
+            let flow = self.new.first;
             let chain = &mut self.chains[flow as usize];
             if chain.deficit > 0 {
                 return Some(flow);
             }
             chain.deficit += self.quantum;
             chain.list = List::Old;
-            list.pop_front();
-            self.old.push_back(flow);
+            self.new.pop(chain.behind);
+            self.old.push(&mut self.chains, flow);
         }
+        while self.old.first != NONE {
+            let flow = self.old.first;
+            let chain = &mut self.chains[flow as usize];
+            if chain.deficit > 0 {
+                return Some(flow);
+            }
+            chain.deficit += self.quantum;
+            if chain.behind != NONE {
+                self.old.pop(chain.behind);
+                self.old.push(&mut self.chains, flow);
+            }
+        }
+        None
     }
 
     /// Takes the first packet of the queue `flow` out.
@@ -187,7 +260,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         }
         node.next = self.free;
         self.free = index;
-        self.discount(flow, &departure);
+        Self::discount(chain, &mut self.backlog, &departure);
         Some(departure)
     }
 
@@ -212,7 +285,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         let departure = self.nodes[index as usize].departure;
         self.nodes[index as usize].next = self.free;
         self.free = index;
-        self.discount(flow, &departure);
+        Self::discount(chain, &mut self.backlog, &departure);
         Some(departure)
     }
 
@@ -222,7 +295,7 @@ impl<S: Clone + Default> FlowQueues<S> {
     #[inline]
     pub fn retire(&mut self, flow: u32) {
         let was_new = self.leave(flow) == List::New;
-        if was_new && !self.old.is_empty() {
+        if was_new && self.old.first != NONE {
             self.join_old(flow);
         }
     }
@@ -241,23 +314,21 @@ impl<S: Clone + Default> FlowQueues<S> {
     #[inline]
     fn join_old(&mut self, flow: u32) {
         self.chains[flow as usize].list = List::Old;
-        self.old.push_back(flow);
+        self.active += 1;
+        self.old.push(&mut self.chains, flow);
     }
 
     /// Takes the queue `flow` off its list, in which it is mostly the first.
     #[inline]
     fn leave(&mut self, flow: u32) -> List {
         let list = std::mem::take(&mut self.chains[flow as usize].list);
-        let queue = match list {
+        let turns = match list {
             List::None => return list,
             List::New => &mut self.new,
             List::Old => &mut self.old,
         };
-        if queue.front() == Some(&flow) {
-            queue.pop_front();
-        } else if let Some(place) = queue.iter().position(|&other| other == flow) {
-            queue.remove(place);
-        }
+        turns.remove(&mut self.chains, flow);
+        self.active -= 1;
         list
     }
 
@@ -291,21 +362,24 @@ impl<S: Clone + Default> FlowQueues<S> {
 
     /// Queues that are in a list.
     pub fn active(&self) -> usize {
-        self.new.len() + self.old.len()
+        self.active
     }
 
     /// The queue with the largest `size`; of several the first in the order of their turns.
     pub fn largest(&self, size: fn(Backlog) -> u64) -> Option<u32> {
-        let all = self.new.iter().chain(&self.old).rev();
-        all.copied()
-            .max_by_key(|&flow| size(self.chains[flow as usize].backlog))
+        let all = self
+            .new
+            .iter(&self.chains)
+            .chain(self.old.iter(&self.chains));
+        all.map(|flow| (size(self.chains[flow as usize].backlog), flow))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|(_, flow)| flow)
     }
 
-    #[inline]
-    fn discount(&mut self, flow: u32, departure: &Departure) {
+    #[inline(always)]
+    fn discount(chain: &mut Chain<S>, all: &mut Backlog, departure: &Departure) {
         let bytes = u64::from(departure.packet.wire_len);
-        let chain = &mut self.chains[flow as usize];
-        for backlog in [&mut chain.backlog, &mut self.backlog] {
+        for backlog in [&mut chain.backlog, all] {
             backlog.packets -= 1;
             backlog.bytes -= bytes;
         }

@@ -150,6 +150,11 @@ impl Source for One<'_> {
     fn bytes(&self) -> u64 {
         self.queues.backlog().bytes
     }
+
+    #[inline]
+    fn codel(&mut self) -> &mut Codel {
+        self.queues.state(self.flow)
+    }
 }
 
 impl Qdisc for FqCodel {
@@ -188,11 +193,9 @@ impl Qdisc for FqCodel {
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure> {
         loop {
             let flow = self.queues.turn()?;
-            let mut state = *self.queues.state(flow);
             let queues = &mut self.queues;
             let mut one = One { queues, flow };
-            let next = state.dequeue(&self.law, &mut one, cx.now, dropped, &mut self.marks);
-            *self.queues.state(flow) = state;
+            let next = (self.law).dequeue(&mut one, cx.now, dropped, &mut self.marks);
             let Some(departure) = next else {
                 self.queues.retire(flow);
                 continue;

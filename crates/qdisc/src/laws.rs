@@ -155,6 +155,8 @@ impl Model<'_> {
 
     fn send(&mut self) {
         let held = self.bench.deadline();
+        let keeps = held == Time::NEVER || self.bench.holds_back();
+        assert!(keeps, "{}: has a deadline", self.what);
         let next = self.bench.dequeue();
         match next {
             Some(departure) => {
@@ -188,6 +190,7 @@ impl Model<'_> {
 
     /// The queue holds packets back: it says until when, and means it.
     fn must_wait(&mut self) {
+        assert!(self.bench.holds_back(), "{}: keeps packets", self.what);
         let ready = self.bench.deadline();
         assert!(ready > self.bench.now, "{}: idle", self.what);
         assert_ne!(ready, Time::NEVER, "{}: holds packets for ever", self.what);

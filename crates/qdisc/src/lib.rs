@@ -142,6 +142,11 @@ pub trait Qdisc: Send {
     /// The next packet to transmit. Packets dropped on the way out go to `dropped`.
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure>;
 
+    /// Whether it may keep a packet although the transmitter is free, until [`Qdisc::deadline`].
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// When a packet that may not leave yet will be ready; `Time::NEVER` for disciplines that
     /// never hold a packet back.
     fn deadline(&self) -> Time {

@@ -153,6 +153,10 @@ impl Qdisc for Tbf {
         Some(departure)
     }
 
+    fn holds_back(&self) -> bool {
+        true
+    }
+
     fn deadline(&self) -> Time {
         self.ready()
     }

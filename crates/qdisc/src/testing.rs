@@ -138,6 +138,11 @@ impl Bench {
         self.queue.last_band()
     }
 
+    /// Whether the queue may keep a packet although the transmitter is free.
+    pub fn holds_back(&self) -> bool {
+        self.queue.holds_back()
+    }
+
     /// When a packet that may not leave yet will be ready.
     pub fn deadline(&self) -> Time {
         self.queue.deadline()

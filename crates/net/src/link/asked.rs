@@ -12,6 +12,8 @@ use crate::impairment::{Opportunities, Schedule, Served};
 /// The queue, and what decides when it is asked.
 pub(super) struct Asked {
     pub(super) queue: Box<dyn Qdisc>,
+    /// See [`Qdisc::holds_back`].
+    holds_back: bool,
     dice: Stream,
     /// What waits in it.
     pub(super) backlog: Backlog,
@@ -32,6 +34,7 @@ pub(super) struct Asked {
 impl Asked {
     pub(super) fn new(queue: Box<dyn Qdisc>, dice: Stream) -> Asked {
         Asked {
+            holds_back: queue.holds_back(),
             queue,
             dice,
             backlog: Backlog::default(),
@@ -65,13 +68,13 @@ impl Asked {
             now,
             rng: &mut self.dice,
         };
-        let before = self.thrown_out.len();
+        debug_assert!(self.thrown_out.is_empty(), "they are reported at once");
         self.queue.enqueue(packet, &mut cx, &mut self.thrown_out);
-        self.discount_lost(before)
+        self.discount_lost(0)
     }
 
     /// Asks the queue for the next packet, and says how many it throws out before that.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: Time) -> (Option<Departure>, u64) {
         let mut cx = Cx {
             now,
@@ -89,8 +92,17 @@ impl Asked {
 
     /// Takes what was thrown out after `before` others off the backlog; returns how many packets
     /// that are.
-    #[inline]
+    #[inline(always)]
     fn discount_lost(&mut self, before: usize) -> u64 {
+        if self.thrown_out.len() == before {
+            debug_assert_eq!(self.backlog, self.queue.backlog());
+            return 0;
+        }
+        self.discount(before)
+    }
+
+    #[cold]
+    fn discount(&mut self, before: usize) -> u64 {
         let lost = &self.thrown_out[before..];
         for Dropped(packet) in lost {
             self.backlog.packets -= 1;
@@ -99,59 +111,138 @@ impl Asked {
         debug_assert_eq!(self.backlog, self.queue.backlog());
         lost.len() as u64
     }
+
+    /// The place among those thrown out of `packet`, as it was offered: one that was marked has been in
+    /// the queue.
+    fn place_of_lost(&self, packet: &Descriptor) -> Option<usize> {
+        self.thrown_out.iter().position(|lost| lost.0 == *packet)
+    }
+
+    /// Whether the transmitter will ask for a packet.
+    #[inline]
+    pub(super) fn is_armed(&self) -> bool {
+        !self.next_tx.is_never()
+    }
 }
 
 impl Link {
-    /// Offers the queue `packet`, which is in `slot`. Out of the way of what foresees.
-    #[inline(never)]
-    pub(super) fn enqueue(
-        &mut self,
-        packet: &Packet,
-        slot: u32,
-        now: Time,
-        sequence: &mut u64,
-    ) -> Offered {
+    /// Takes `packet` in, which is in `slot`, for a queue that is asked. What the queue loses in its
+    /// stead is in [`Link::thrown_out`].
+    #[inline(always)]
+    pub fn offer(&mut self, packet: &Packet, slot: u32, now: Time, sequence: &mut u64) -> Offered {
+        self.counters.offered += 1;
+        if self.tx.is_none() {
+            self.follow_schedule(now);
+            self.counters.taken_bytes += u64::from(packet.wire_len);
+            let arrives = now + self.delay;
+            return Offered::Sent { arrives };
+        }
         let Service::Asked(asked) = &mut self.service else {
             return Offered::Queued; // the caller has looked
         };
         let mut packet = Descriptor::new(packet, slot);
         // While the transmitter is idle nothing else waits.
-        let idle = self.busy_until <= now && asked.next_tx.is_never() && asked.trace.is_none();
-        if idle && asked.pass(&mut packet, now) {
-            let departure = Departure {
-                packet,
-                enqueued: now,
-            };
-            let leaving = self.begin(departure, now);
-            return leaving.map_or(Offered::Queued, Offered::Passed);
+        let idle = self.busy_until <= now && !asked.is_armed() && asked.trace.is_none();
+        if !idle {
+            return self.enqueue(packet, now, sequence);
         }
-        let before = asked.thrown_out.len();
+        if asked.pass(&mut packet, now) {
+            let arrives = self.begin(&packet, Time::ZERO, now);
+            let ecn = packet.ecn;
+            return Offered::Passed { ecn, arrives };
+        }
+        self.enqueue_idle(packet, now, sequence)
+    }
+
+    /// Offers `packet` to the queue of a transmitter that is busy.
+    #[inline(always)]
+    fn enqueue(&mut self, packet: Descriptor, now: Time, sequence: &mut u64) -> Offered {
+        let Service::Asked(asked) = &mut self.service else {
+            return Offered::Queued;
+        };
+        let lost = asked.put(packet, now);
+        let waits = asked.backlog.bytes;
+        self.incidents.queue_drops += lost;
+        self.incidents.backlog_max = self.incidents.backlog_max.max(waits);
+        let is_refused = lost > 0 && asked.place_of_lost(&packet).is_some();
+        self.arm(now, sequence);
+        match is_refused {
+            true => self.refuse(&packet),
+            false => Offered::Queued,
+        }
+    }
+
+    /// As [`Link::enqueue`], of a transmitter that is idle: what the queue takes in it gives out at once.
+    #[inline(never)]
+    fn enqueue_idle(&mut self, packet: Descriptor, now: Time, sequence: &mut u64) -> Offered {
+        let Service::Asked(asked) = &mut self.service else {
+            return Offered::Queued;
+        };
         let lost = asked.put(packet, now);
         self.incidents.queue_drops += lost;
-        let lost = &asked.thrown_out[before..];
-        // One that was marked has been in the queue.
-        let refused = lost.iter().position(|lost| lost.0 == packet);
-        let leaving = match idle && refused.is_none() {
-            true => self.transmit(now),
-            false => None,
+        let is_refused = asked.place_of_lost(&packet).is_some();
+        let leaving = match is_refused {
+            true => None,
+            false => self.transmit(now),
         };
         let backlog = self.backlog(now).bytes;
         self.incidents.backlog_max = self.incidents.backlog_max.max(backlog);
         self.arm(now, sequence);
-        if let (Some(index), Service::Asked(asked)) = (refused, &mut self.service) {
-            asked.thrown_out.remove(before + index); // the caller reports the arrival itself
-            return Offered::Lost(DropReason::Queue);
+        match leaving {
+            None if is_refused => self.refuse(&packet),
+            None => Offered::Queued,
+            Some(Leaving { departure, arrives }) => {
+                debug_assert_eq!(departure.packet.slot, packet.slot, "nothing else waits");
+                let ecn = departure.packet.ecn;
+                Offered::Passed { ecn, arrives }
+            }
         }
-        leaving.map_or(Offered::Queued, Offered::Passed)
     }
 
-    /// The transmitter is free: sends the next packet that waits.
+    /// The queue has thrown out the very packet that was offered: the caller reports it itself.
+    #[cold]
+    fn refuse(&mut self, packet: &Descriptor) -> Offered {
+        if let Service::Asked(asked) = &mut self.service
+            && let Some(place) = asked.place_of_lost(packet)
+        {
+            asked.thrown_out.remove(place);
+        }
+        Offered::Lost(DropReason::Queue)
+    }
+
+    /// The transmitter is free: sends the next packet that waits. When it asks for another, and whether
+    /// packets were thrown out.
     #[inline(always)]
-    pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
-        self.disarm();
-        let leaving = self.transmit(now);
-        self.arm(now, sequence);
-        leaving
+    pub fn on_transmitter_free(
+        &mut self,
+        now: Time,
+        sequence: &mut u64,
+    ) -> (Option<Leaving>, Key, bool) {
+        let Service::Asked(asked) = &mut self.service else {
+            return (None, Key::NEVER, false); // the caller has looked
+        };
+        let (departure, lost) = asked.take(now);
+        self.incidents.queue_drops += lost;
+        asked.next_tx = Key::NEVER;
+        let (waits, lost) = (asked.backlog.packets > 0, lost > 0);
+        let may_wait_longer = asked.schedule.is_some() || asked.holds_back;
+        let leaving = departure.map(|departure| {
+            let arrives = self.begin(&departure.packet, now - departure.enqueued, now);
+            Leaving { departure, arrives }
+        });
+        if !waits {
+            return (leaving, Key::NEVER, lost);
+        }
+        if may_wait_longer || leaving.is_none() {
+            self.arm(now, sequence);
+            return (leaving, self.next_tx().0, lost);
+        }
+        *sequence += 1;
+        let next = Key::new(self.busy_until, *sequence);
+        if let Service::Asked(asked) = &mut self.service {
+            asked.next_tx = next;
+        }
+        (leaving, next, lost)
     }
 
     /// Uses the opportunity of a trace that has come.
@@ -166,7 +257,7 @@ impl Link {
         };
         let served = trace.serve(now, || {
             let departure = self.take_from_queue(now)?;
-            self.record(&departure, now);
+            self.record(now - departure.enqueued);
             Some(departure)
         });
         let sizes = served
@@ -199,10 +290,11 @@ impl Link {
         let waits = asked.backlog.packets > 0;
         let time = match &mut asked.trace {
             Some(trace) if waits || trace.is_busy() => trace.next_after(now),
-            None if waits => match asked.queue.deadline() {
+            None if waits && asked.holds_back => match asked.queue.deadline() {
                 Time::NEVER => self.busy_until.max(now),
                 ready => ready.max(self.busy_until).max(now),
             },
+            None if waits => self.busy_until.max(now),
             _ => return,
         };
         *sequence += 1;
@@ -233,19 +325,22 @@ impl Link {
     #[inline(always)]
     fn transmit(&mut self, now: Time) -> Option<Leaving> {
         let departure = self.take_from_queue(now)?;
-        self.begin(departure, now)
+        let arrives = self.begin(&departure.packet, now - departure.enqueued, now);
+        Some(Leaving { departure, arrives })
     }
 
-    /// Begins to transmit a packet that the queue gave out.
+    /// Begins to transmit a packet that the queue gave out after it has `waited`; returns when it reaches
+    /// the far end.
     #[inline(always)]
-    fn begin(&mut self, departure: Departure, now: Time) -> Option<Leaving> {
-        self.record(&departure, now);
+    fn begin(&mut self, packet: &Descriptor, waited: Time, now: Time) -> Time {
+        self.record(waited);
         self.follow_schedule(now);
-        let clock = self.tx?;
-        let bytes = u64::from(departure.packet.wire_len);
+        let bytes = u64::from(packet.wire_len);
         self.counters.taken_bytes += bytes;
-        let arrives = self.transmit_from(now, self.counted(bytes), clock);
-        Some(Leaving { departure, arrives })
+        match self.tx {
+            Some(clock) => self.transmit_from(now, self.counted(bytes), clock),
+            None => now + self.delay,
+        }
     }
 
     /// Asks the queue for the next packet.
@@ -259,21 +354,20 @@ impl Link {
         departure
     }
 
-    /// Counts how long the packet waited that the queue gave out last, where that is kept.
+    /// Counts how long the packet `waited` that the queue gave out last, where that is kept.
     #[inline(always)]
-    fn record(&mut self, departure: &Departure, now: Time) {
+    fn record(&mut self, waited: Time) {
         let Some(fittings) = &mut self.fittings else {
             return;
         };
-        let waited = (now - departure.enqueued).as_nanos();
         if let Some(sojourn) = &mut fittings.sojourn {
-            sojourn.record(waited);
+            sojourn.record(waited.as_nanos());
         }
         if !fittings.bands.is_empty()
             && let Service::Asked(asked) = &self.service
             && let Some((_, sojourn)) = fittings.bands.get_mut(asked.queue.last_band())
         {
-            sojourn.record(waited);
+            sojourn.record(waited.as_nanos());
         }
     }
 }

@@ -89,3 +89,24 @@ fn a_slot_that_became_free_is_the_next_in_use() {
     }
     assert_eq!(wires.packets.len(), 1);
 }
+
+#[test]
+fn lanes_that_a_burst_needed_are_looked_through_until_it_has_passed() {
+    let mut wires = Wires::new(7, false);
+    for round in 0..3 {
+        let from = 1_000 * round;
+        // Each overtakes all before it, on a link of its own.
+        for link in 0..6_u32 {
+            let sequence = from + 1 + u64::from(link);
+            let at = Key::new(Time::from_micros(from + 10 - u64::from(link)), sequence);
+            let held = wires.hold(&Packet::default());
+            wires.put(at, link, Time::ZERO, held);
+        }
+        assert!(wires.uses_many, "six lanes in round {round}");
+        let links: Vec<u32> = std::iter::from_fn(|| take(&mut wires))
+            .map(|arrival| arrival.link)
+            .collect();
+        assert_eq!(links, [5, 4, 3, 2, 1, 0]);
+        assert!(!wires.uses_many, "nothing is left of round {round}");
+    }
+}

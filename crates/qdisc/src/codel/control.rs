@@ -38,13 +38,33 @@ impl Law {
     }
 
     /// Whether a queue is not too long from which `next` was taken, behind which so many `bytes` wait.
-    #[inline]
+    #[inline(always)]
     fn is_short(&self, next: Option<&Departure>, bytes: u64, now: Time) -> bool {
         next.is_none_or(|departure| now - departure.enqueued < self.target || bytes <= self.largest)
     }
 
+    /// The next packet to leave `source`; those that CoDel drops before it go to `dropped`.
+    #[inline(always)]
+    pub fn dequeue(
+        &self,
+        source: &mut impl Source,
+        now: Time,
+        dropped: &mut Vec<Dropped>,
+        marks: &mut u64,
+    ) -> Option<Departure> {
+        let first = source.pop();
+        if self.is_short(first.as_ref(), source.bytes(), now) {
+            source.codel().rest();
+            return Some(self.sent(first?, now, marks));
+        }
+        let mut codel = *source.codel();
+        let next = codel.control(self, source, (first, now), dropped, marks);
+        *source.codel() = codel;
+        next
+    }
+
     /// `departure` leaves at `now`, marked if it has waited for longer than is allowed.
-    #[inline]
+    #[inline(always)]
     fn sent(&self, mut departure: Departure, now: Time, marks: &mut u64) -> Departure {
         let sojourn = now - departure.enqueued;
         let marked = self.ce_threshold.is_some_and(|most| sojourn > most);
@@ -68,6 +88,8 @@ pub(crate) trait Source {
     fn pop(&mut self) -> Option<Departure>;
     /// Bytes that wait.
     fn bytes(&self) -> u64;
+    /// What CoDel knows of it.
+    fn codel(&mut self) -> &mut Codel;
 }
 
 /// What CoDel knows of one queue.
@@ -98,25 +120,8 @@ impl Codel {
         self.dropping = false;
     }
 
-    /// The next packet to leave; those that CoDel drops before it go to `dropped`.
-    #[inline]
-    pub fn dequeue(
-        &mut self,
-        law: &Law,
-        source: &mut impl Source,
-        now: Time,
-        dropped: &mut Vec<Dropped>,
-        marks: &mut u64,
-    ) -> Option<Departure> {
-        let first = source.pop();
-        if law.is_short(first.as_ref(), source.bytes(), now) {
-            self.rest();
-            return Some(law.sent(first?, now, marks));
-        }
-        self.control(law, source, (first, now), dropped, marks)
-    }
-
-    /// As [`Codel::dequeue`], of a queue that may be too long: `first` was taken from it.
+    /// The next packet to leave a queue that may be too long, from which `first` was taken; those that
+    /// are dropped before it go to `dropped`.
     fn control(
         &mut self,
         law: &Law,
@@ -203,8 +208,8 @@ impl Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codel::Single;
     use crate::discipline::Limit;
-    use crate::fifo::Fifo;
     use crate::testing::{config, packet};
 
     fn law() -> Law {
@@ -250,9 +255,9 @@ mod tests {
         law.see(&packet(0, 9_000));
         law.see(&packet(0, 40));
         let notices = |waiting: u16, millis: u64| {
-            let mut queue = Fifo::default();
-            queue.push(packet(0, 40), Time::ZERO);
-            queue.push(packet(0, waiting), Time::ZERO);
+            let mut queue = Single::default();
+            queue.packets.push(packet(0, 40), Time::ZERO);
+            queue.packets.push(packet(0, waiting), Time::ZERO);
             let mut codel = Codel::default();
             let now = Time::from_millis(millis);
             let (next, too_long) = codel.look(&law, &mut queue, now);
@@ -268,9 +273,9 @@ mod tests {
     #[test]
     fn the_sojourn_time_is_above_the_target_for_an_interval() {
         let law = law();
-        let mut queue = Fifo::default();
+        let mut queue = Single::default();
         for _ in 0..10 {
-            queue.push(packet(0, 1_500), Time::ZERO);
+            queue.packets.push(packet(0, 1_500), Time::ZERO);
         }
         let mut codel = Codel::default();
         let mut look = |millis| codel.look(&law, &mut queue, Time::from_millis(millis)).1;
