@@ -8,12 +8,13 @@ use cclab_trace::captured::{CaptureError, CaptureFile, Carried, Compression, For
 use cclab_units::Time;
 use serde::Serialize;
 
+use crate::batch::Handed;
 use crate::connection::Connection;
 use crate::connections::Direction;
 use crate::conversation::Conversation;
 use crate::conversations::Talk;
 use crate::kept::Kept;
-use crate::reading::{self, Read, Seen};
+use crate::reading::{self, Read};
 use crate::row;
 use crate::segments::Watch;
 use crate::table::Table;
@@ -112,15 +113,18 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
         others,
         skips,
         span,
-    } = reading::each_packet(file, |next| {
-        match next {
-            Some(Seen { carried, at, began }) => match carried {
-                Carried::Tcp(segment) => table.take(segment, at, began, watch),
-                Carried::Udp(datagram) => table.take_datagram(datagram, at, began, watch),
-                Carried::Other(_) => {}
-            },
-            None => return watch.goes_on(),
-        }
+    } = reading::each_batch(file, |next| {
+        let Some(batch) = next else {
+            return watch.goes_on();
+        };
+        batch.each(|at, packet| match packet {
+            Handed::Plain(segment) => table.take(&segment.segment(), at, batch.began, watch),
+            Handed::Other(Carried::Tcp(segment)) => table.take(segment, at, batch.began, watch),
+            Handed::Other(Carried::Udp(datagram)) => {
+                table.take_datagram(datagram, at, batch.began, watch);
+            }
+            Handed::Other(Carried::Other(_)) => {}
+        });
         true
     });
     let evicted = table.connections.evicted + table.conversations.evicted;

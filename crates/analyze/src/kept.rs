@@ -86,16 +86,22 @@ impl<T> Kept<T> {
     ) -> usize {
         let place = match self.recent {
             Some((recent, place)) if recent == between => Some(place),
-            _ => self.current.get(&between).copied(),
+            _ => self.look_up(between),
         };
         if let Some(place) = place
             && let Some(held) = &self.places[place]
             && !is_over(&held.of)
         {
-            self.recent = Some((between, place));
             return place;
         }
         self.begin(between, begin())
+    }
+
+    /// The place of the latest `between` those endpoints, which is the recent one from now on.
+    fn look_up(&mut self, between: Endpoints) -> Option<usize> {
+        let place = self.current.get(&between).copied()?;
+        self.recent = Some((between, place));
+        Some(place)
     }
 
     /// What is at `place`, one packet more of it.

@@ -1,7 +1,7 @@
 //! Minimum, mean, maximum and standard deviation of samples, without keeping them.
 
 /// Count, extremes and sum of samples.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Extremes {
     /// How many there are.
     pub count: u64,
@@ -10,31 +10,34 @@ pub(crate) struct Extremes {
     sum: u128,
 }
 
+impl Default for Extremes {
+    fn default() -> Extremes {
+        Extremes {
+            count: 0,
+            least: u64::MAX,
+            most: 0,
+            sum: 0,
+        }
+    }
+}
+
 impl Extremes {
     /// One more sample.
     #[inline]
     pub fn add(&mut self, sample: u64) {
-        if self.count == 0 || sample < self.least {
-            self.least = sample;
-        }
-        if sample > self.most {
-            self.most = sample;
-        }
+        self.least = self.least.min(sample);
+        self.most = self.most.max(sample);
         self.count += 1;
         self.sum += u128::from(sample);
     }
 
     /// These and `others`.
     pub fn and(&self, others: &Extremes) -> Extremes {
-        match (self.count, others.count) {
-            (0, _) => *others,
-            (_, 0) => *self,
-            _ => Extremes {
-                count: self.count + others.count,
-                least: self.least.min(others.least),
-                most: self.most.max(others.most),
-                sum: self.sum + others.sum,
-            },
+        Extremes {
+            count: self.count + others.count,
+            least: self.least.min(others.least),
+            most: self.most.max(others.most),
+            sum: self.sum + others.sum,
         }
     }
 

@@ -5,7 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::thread;
 use std::time::Duration;
 
-use cclab_trace::captured::{CaptureFile, Carried, Dissector, Fault, Protocol, Skips};
+use cclab_trace::captured::{
+    CaptureFile, Carried, Dissector, Fault, Frame, PlainSegment, Protocol, Skips,
+};
 use cclab_units::Time;
 
 use crate::batch::Batch;
@@ -15,16 +17,6 @@ const WAITING: usize = 4;
 
 /// How long nothing comes before `take` is asked whether to go on.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// A packet as it is handed out.
-pub(crate) struct Seen<'a> {
-    /// What it carries.
-    pub carried: &'a Carried,
-    /// When it was seen.
-    pub at: Time,
-    /// When the first packet of the capture was, whatever it carried: there time begins.
-    pub began: Time,
-}
 
 /// What was read.
 #[derive(Default)]
@@ -45,7 +37,7 @@ pub(crate) struct Read {
 
 /// Hands every segment and datagram of `file` to `take`, in the order of the file, and None between them, also
 /// while none comes; `take` then tells whether to go on.
-pub(crate) fn each_packet(file: CaptureFile, mut take: impl FnMut(Option<Seen>) -> bool) -> Read {
+pub(crate) fn each_batch(file: CaptureFile, mut take: impl FnMut(Option<&Batch>) -> bool) -> Read {
     let (full, filled) = sync_channel(WAITING);
     // Batches go back when they are empty, so that their memory is used again.
     let (empty, emptied) = channel();
@@ -53,10 +45,7 @@ pub(crate) fn each_packet(file: CaptureFile, mut take: impl FnMut(Option<Seen>) 
     loop {
         match filled.recv_timeout(PATIENCE) {
             Ok(mut batch) => {
-                let began = batch.began;
-                batch.each(|at, carried| {
-                    take(Some(Seen { carried, at, began }));
-                });
+                take(Some(&batch));
                 batch.clear();
                 // The reader may be through.
                 let _ = empty.send(batch);
@@ -90,26 +79,11 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
         let (began, latest) = read.span.get_or_insert((frame.time, frame.time));
         *latest = frame.time.max(*latest);
         batch.began = *began;
-        // Looked at where it lies: to move it is to wait until all of it is written.
-        match &dissector.carried(&frame) {
-            Ok(Some(carried)) => {
-                match carried {
-                    Carried::Tcp(segment) => {
-                        read.tcp_packets += 1;
-                        if segment.options_cut {
-                            read.skips.add(Fault::OptionsCut.into());
-                        }
-                    }
-                    Carried::Udp(_) => read.udp_packets += 1,
-                    Carried::Other(protocol) => {
-                        *read.others.entry(*protocol).or_default() += 1;
-                        continue;
-                    }
-                }
-                batch.push(frame.time, carried);
-            }
-            Ok(None) => {}
-            Err(fault) => read.skips.add((*fault).into()),
+        if let Some(segment) = PlainSegment::of(&frame) {
+            read.tcp_packets += 1;
+            batch.push_plain(frame.time, segment);
+        } else {
+            read.look_into(&frame, &mut dissector, &mut batch);
         }
         if batch.is_full() {
             let next = emptied.try_recv().unwrap_or_else(|_| Batch::new());
@@ -122,4 +96,32 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
     dissector.finish(&mut read.skips);
     let _ = full.send(batch);
     read
+}
+
+impl Read {
+    /// Takes what `frame` carries, which is no plain segment, into `batch`.
+    #[inline(never)]
+    fn look_into(&mut self, frame: &Frame<'_>, dissector: &mut Dissector, batch: &mut Batch) {
+        // Looked at where it lies: to move it is to wait until all of it is written.
+        match &dissector.carried(frame) {
+            Ok(Some(carried)) => {
+                match carried {
+                    Carried::Tcp(segment) => {
+                        self.tcp_packets += 1;
+                        if segment.options_cut {
+                            self.skips.add(Fault::OptionsCut.into());
+                        }
+                    }
+                    Carried::Udp(_) => self.udp_packets += 1,
+                    Carried::Other(protocol) => {
+                        *self.others.entry(*protocol).or_default() += 1;
+                        return;
+                    }
+                }
+                batch.push(frame.time, carried);
+            }
+            Ok(None) => {}
+            Err(fault) => self.skips.add((*fault).into()),
+        }
+    }
 }

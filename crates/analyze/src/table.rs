@@ -68,7 +68,7 @@ impl Table {
             }
         }
         // Often at the beginning, now and then later: it grows slowly.
-        if held.packets.is_power_of_two() || held.packets.is_multiple_of(WEIGHED) {
+        if is_weighed(held.packets) {
             let memory = held.of.memory();
             self.connections.weigh(place, memory);
         }
@@ -101,7 +101,7 @@ impl Table {
             told.conversation = held.number;
             watch.datagram(told);
         }
-        if held.packets.is_power_of_two() || held.packets.is_multiple_of(WEIGHED) {
+        if is_weighed(held.packets) {
             let memory = held.of.memory();
             self.conversations.weigh(place, memory);
         }
@@ -112,4 +112,11 @@ impl Table {
         self.interval
             .is_some_and(|(from, to)| from <= since && since < to)
     }
+}
+
+/// Whether the memory of what has so many packets is counted: at powers of two, and after each
+/// [`WEIGHED`], one of them.
+#[inline]
+fn is_weighed(packets: u64) -> bool {
+    packets.is_multiple_of(WEIGHED) || packets < WEIGHED && packets.is_power_of_two()
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
-use super::record::Found;
+use super::record::{Found, Record};
 use super::source::{Expanded, Expansion, decompressed};
 use super::window::Window;
 use super::{CaptureError, Compression, Fault, Frame, Skipped};
@@ -136,6 +136,18 @@ impl CaptureFile {
     /// The next frame, or what was skipped, in the order of the file; None at its end.
     #[inline]
     pub fn next_frame(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
+        if let Records::Pcap(pcap) = &mut self.records
+            && self.pending.is_none()
+            && let Some(record) = pcap.ordinary(&mut self.window)
+        {
+            return Some(Ok(self.frame(&record)));
+        }
+        self.next_of_any()
+    }
+
+    /// The same, whatever it is.
+    #[inline(never)]
+    fn next_of_any(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
         if let Some(skipped) = self.pending.take() {
             return Some(Err(skipped));
         }
@@ -149,18 +161,23 @@ impl CaptureFile {
         match found {
             Found::Record(record, skipped) => {
                 self.pending = skipped;
-                Some(Ok(Frame {
-                    time: record.time,
-                    link: record.link,
-                    wire_len: record.wire_len,
-                    data: self.window.passed(record.data),
-                }))
+                Some(Ok(self.frame(&record)))
             }
             Found::Skipped(skipped) => Some(Err(skipped)),
             Found::End => {
                 self.ended = true;
                 self.at_end().map(Err)
             }
+        }
+    }
+
+    #[inline]
+    fn frame(&self, record: &Record) -> Frame<'_> {
+        Frame {
+            time: record.time,
+            link: record.link,
+            wire_len: record.wire_len,
+            data: self.window.passed(record.data),
         }
     }
 

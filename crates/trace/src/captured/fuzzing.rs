@@ -5,7 +5,10 @@ use std::path::Path;
 
 use cclab_units::Time;
 
-use super::{CaptureFile, Carried, Compression, Dissector, Fault, Format, Frame, LinkType, Skips};
+use super::{
+    CaptureFile, Carried, Compression, Dissector, Fault, Format, Frame, LinkType, PlainSegment,
+    Skips,
+};
 
 /// Reads `data` as a file of `format`, to its end.
 pub fn fuzz_file(data: &[u8], format: Format) {
@@ -72,7 +75,11 @@ fn dissect<'a>(link: LinkType, frames: impl IntoIterator<Item = (&'a [u8], u8)>)
             wire_len: data.len() as u32,
             data,
         };
-        let payload = match dissector.carried(&frame) {
+        let carried = dissector.carried(&frame);
+        if let Some(plain) = PlainSegment::of(&frame) {
+            assert_eq!(carried, Ok(Some(Carried::Tcp(plain.segment()))));
+        }
+        let payload = match carried {
             Ok(Some(Carried::Tcp(segment))) => segment.payload,
             Ok(Some(Carried::Udp(datagram))) => datagram.payload,
             Ok(_) => 0,

@@ -40,7 +40,7 @@ impl LinkType {
 /// What raw IP is called in the files of some systems, by their own number of it.
 const RAW_ELSEWHERE: [u16; 2] = [12, 14];
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
+pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad, and the numbers QinQ had before it.
 const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];

@@ -33,8 +33,12 @@ pub(super) struct Pcap {
     header: usize,
     /// Fractions of a second that make one.
     fractions: u32,
+    /// Nanoseconds of one.
+    fraction: u64,
     /// When the latest record was seen, in seconds.
     near: Option<u32>,
+    /// The header of the next record, if it was looked at with the one before.
+    ahead: Option<Header>,
     /// Whether the next record has to be searched for.
     lost: bool,
 }
@@ -82,13 +86,30 @@ impl Pcap {
             link,
             header,
             fractions,
+            fraction: u64::from(1_000_000_000 / fractions),
             near: None,
+            ahead: None,
             lost: false,
         })
     }
 
+    /// The next record, where it is as nearly all are: its header was looked at with the record
+    /// before, and so is the one behind it now, which is there and as the format has it.
+    #[inline]
+    pub fn ordinary(&mut self, window: &mut Window) -> Option<Record> {
+        let header = self.ahead.take()?;
+        let end = self.header + header.kept as usize;
+        let next = self.at(window.data(), end)?;
+        if !self.is_believed(&next, self.near, Belief::Strict) {
+            return None;
+        }
+        self.ahead = Some(next);
+        Some(self.pass(&header, end, window))
+    }
+
     /// The next record, if there is one.
     pub fn next(&mut self, window: &mut Window) -> Found {
+        self.ahead = None;
         if self.lost {
             return self.search(window);
         }
@@ -120,17 +141,24 @@ impl Pcap {
                 None => self.lost = true,
             }
         }
+        let record = self.pass(&header, end, window);
+        if !self.lost {
+            self.ahead = self.at(window.data(), 0);
+        }
+        Found::Record(record, skipped)
+    }
+
+    /// Passes the record of `header`, which ends at `end`, and gives it.
+    #[inline]
+    fn pass(&mut self, header: &Header, end: usize, window: &mut Window) -> Record {
         self.near = Some(header.seconds);
-        let data = window.pass(end).part(self.header, usize::MAX);
-        let scale = u64::from(1_000_000_000 / self.fractions);
-        let fraction = u64::from(header.fraction) * scale;
-        let record = Record {
+        let fraction = u64::from(header.fraction) * self.fraction;
+        Record {
             time: Time::from_nanos(u64::from(header.seconds) * 1_000_000_000 + fraction),
             link: self.link,
             wire_len: header.wire_len.max(header.kept),
-            data,
-        };
-        Found::Record(record, skipped)
+            data: window.pass(end).part(self.header, usize::MAX),
+        }
     }
 
     /// Passes what makes no sense, up to the next records that do.
@@ -230,13 +258,18 @@ impl Pcap {
     /// The header at `at`, if there is a whole one.
     #[inline]
     fn at(&self, data: &[u8], at: usize) -> Option<Header> {
-        let bytes = data.get(at..at + self.header)?;
-        let word = |at| self.order.word(bytes, at);
+        let bytes = data.get(at..at + self.header)?.first_chunk::<16>()?;
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        let words = [word(0), word(4), word(8), word(12)];
+        let [seconds, fraction, kept, wire_len] = match self.order {
+            Order::Little => words,
+            Order::Big => words.map(u32::swap_bytes),
+        };
         Some(Header {
-            seconds: word(0)?,
-            fraction: word(4)?,
-            kept: word(8)?,
-            wire_len: word(12)?,
+            seconds,
+            fraction,
+            kept,
+            wire_len,
         })
     }
 }

@@ -34,6 +34,25 @@ pub struct TcpFlags {
     pub ae: bool,
 }
 
+impl TcpFlags {
+    /// Those of a header (RFC 9293 section 3.1): the byte of them, and the bit before it.
+    #[inline(always)]
+    pub(super) fn of(bits: u8, ae: bool) -> TcpFlags {
+        let bit = |number: u8| bits >> number & 1 == 1;
+        TcpFlags {
+            cwr: bit(7),
+            ece: bit(6),
+            urg: bit(5),
+            ack: bit(4),
+            psh: bit(3),
+            rst: bit(2),
+            syn: bit(1),
+            fin: bit(0),
+            ae,
+        }
+    }
+}
+
 /// The codepoint of an IP packet's ECN field (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
@@ -157,7 +176,6 @@ impl TcpSegment {
             return Err(Fault::BadTcpHeader);
         }
         let options = &bytes[FIXED..header_len.min(bytes.len())];
-        let bit = |number: u8| bits >> number & 1 == 1;
         Ok(Some(Carried::Tcp(TcpSegment {
             source: Endpoint {
                 address: ip.ends.source(),
@@ -170,18 +188,7 @@ impl TcpSegment {
             seq: u32::from_be_bytes([a, b, c, d]),
             ack: u32::from_be_bytes([e, f, g, h]),
             window: u16::from_be_bytes([w, x]),
-            // RFC 9293 section 3.1.
-            flags: TcpFlags {
-                cwr: bit(7),
-                ece: bit(6),
-                urg: bit(5),
-                ack: bit(4),
-                psh: bit(3),
-                rst: bit(2),
-                syn: bit(1),
-                fin: bit(0),
-                ae: offset & 1 == 1,
-            },
+            flags: TcpFlags::of(bits, offset & 1 == 1),
             ecn: ip.ecn,
             options: read_options(options),
             options_cut: bytes.len() < header_len,
@@ -190,17 +197,30 @@ impl TcpSegment {
     }
 }
 
+/// Bytes of timestamps behind two no-operations.
+pub(super) const TIMESTAMPS_LEN: usize = 12;
+
+/// The timestamps that options begin with behind two no-operations: there they stand in nearly all
+/// segments that have any (RFC 7323 appendix A), and mostly alone.
+#[inline]
+pub(super) fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
+    match options.first_chunk::<TIMESTAMPS_LEN>()? {
+        &[1, 1, 8, 10, a, b, c, d, e, f, g, h] => Some((
+            u32::from_be_bytes([a, b, c, d]),
+            u32::from_be_bytes([e, f, g, h]),
+        )),
+        _ => None,
+    }
+}
+
 /// The options as far as they make sense: what follows one that does not is not read.
 #[inline]
 fn read_options(bytes: &[u8]) -> TcpOptions {
     let mut options = TcpOptions::default();
     let mut rest = bytes;
-    // Timestamps stand first, behind two no-operations, in nearly all segments that have any
-    // (RFC 7323 appendix A), and mostly alone.
-    if let Some(&[1, 1, 8, 10, a, b, c, d, e, f, g, h]) = bytes.first_chunk::<12>() {
-        let value = u32::from_be_bytes([a, b, c, d]);
-        options.timestamps = Some((value, u32::from_be_bytes([e, f, g, h])));
-        rest = &bytes[12..];
+    if let Some(alone) = timestamps(bytes) {
+        options.timestamps = Some(alone);
+        rest = &bytes[TIMESTAMPS_LEN..];
     }
     if !rest.is_empty() {
         read_each(rest, &mut options);
