@@ -35,8 +35,8 @@ pub(crate) struct Read {
     pub skips: Skips,
 }
 
-/// Hands every segment and datagram of `file` to `take`, in the order of the file, and None between them, also
-/// while none comes; `take` then tells whether to go on.
+/// Hands what `file` holds to `take`, batch by batch in the order of the file, and None after each and while
+/// none comes: `take` then tells whether to go on.
 pub(crate) fn each_batch(file: CaptureFile, mut take: impl FnMut(Option<&Batch>) -> bool) -> Read {
     let (full, filled) = sync_channel(WAITING);
     // Batches go back when they are empty, so that their memory is used again.

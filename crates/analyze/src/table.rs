@@ -14,6 +14,7 @@ use crate::segments::{Sack, Watch};
 
 /// Packets of a connection or conversation after which its memory is counted anew.
 const WEIGHED: u64 = 64;
+const _: () = assert!(WEIGHED.is_power_of_two());
 
 /// What was seen between endpoints.
 pub(crate) struct Table {
@@ -114,8 +115,8 @@ impl Table {
     }
 }
 
-/// Whether the memory of what has so many packets is counted: at powers of two, and after each
-/// [`WEIGHED`], one of them.
+/// Whether the memory of what has so many packets is counted: at powers of two below [`WEIGHED`], and at
+/// its multiples.
 #[inline]
 fn is_weighed(packets: u64) -> bool {
     packets.is_multiple_of(WEIGHED) || packets < WEIGHED && packets.is_power_of_two()

@@ -222,17 +222,6 @@ impl Forwarding {
     #[inline]
     pub fn next(&self, link: usize, flow: u32, backward: bool) -> u32 {
         match &self.next[link] {
-            NextHop::ByFlow(table) => table.of(flow),
-            other => other.elsewhere(flow, backward),
-        }
-    }
-}
-
-impl NextHop {
-    /// Where a packet goes, of which the flow is not what alone decides.
-    #[inline(never)]
-    fn elsewhere(&self, flow: u32, backward: bool) -> u32 {
-        match self {
             NextHop::Always(next) => *next,
             NextHop::ByFlow(table) => table.of(flow),
             NextHop::ByFlowAndWay(table) => table.of(flow)[usize::from(backward)],

@@ -112,6 +112,8 @@ impl Network {
                 self.see_departure(index, &packet, one.waited, watch);
             }
         }
-        self.lose_thrown_out(index, watch);
+        if !self.links[index].thrown_out().is_empty() {
+            self.lose_thrown_out(index, watch);
+        }
     }
 }

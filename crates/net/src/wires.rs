@@ -15,7 +15,6 @@ mod tests;
 
 use cclab_packet::Packet;
 use cclab_qdisc::Descriptor;
-use cclab_units::hint::rarely;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
 use cclab_units::{Ring, Time};
 
@@ -113,7 +112,8 @@ pub struct Wires {
     buckets: Buckets,
     /// The first entry of each lane and of the buckets.
     first: [u128; LANES + 1],
-    /// What was put last in each lane, and may be gone; [`NEVER`] for the buckets.
+    /// What was put last in each lane, and may be gone; [`NEVER`] where nothing is put without looking at
+    /// the others first: in the buckets, and in a lane that was left.
     last: [u128; LANES + 1],
     /// Whether any lane is in use beyond the first few, or the buckets.
     uses_many: bool,
@@ -135,6 +135,12 @@ fn enlarge<T>(values: &mut Vec<T>) {
 #[inline]
 fn slot_of(entry: u128) -> usize {
     element_of(entry) as usize
+}
+
+/// The first of `few` and of all `others`: out of the way of networks that need few lanes.
+#[inline(never)]
+fn first_of_many(few: u128, [e, f, g, h]: [u128; 4]) -> u128 {
+    few.min(e.min(f).min(g.min(h)))
 }
 
 impl Wires {
@@ -330,12 +336,10 @@ impl Wires {
     fn first_of_all(&self) -> u128 {
         let [a, b, c, d, others @ ..] = self.first;
         let few = a.min(b).min(c.min(d));
-        if !self.uses_many {
-            return few;
+        match self.uses_many {
+            false => few,
+            true => first_of_many(few, others),
         }
-        rarely();
-        let [e, f, g, h] = others;
-        few.min(e.min(f).min(g.min(h)))
     }
 
     /// Takes the first entry of a lane away, or of the buckets.
@@ -387,7 +391,7 @@ impl Wires {
 
     /// A lane has nothing left, or the buckets: others may be left for it. A burst can need more lanes than
     /// what comes after it, each of which would be looked through for ever.
-    #[cold]
+    #[inline(never)]
     fn on_emptied(&mut self, emptied: usize) {
         let mut others = (FEW..=BUCKETS).filter(|&lane| lane != emptied);
         self.uses_many = others.any(|lane| self.first[lane] != NEVER);

@@ -80,7 +80,7 @@ impl Turns {
         self.last = flow;
     }
 
-    /// Takes the first queue off, before which `behind` was.
+    /// Takes the first queue off, behind which is `behind`.
     #[inline(always)]
     fn pop(&mut self, behind: u32) {
         self.first = behind;

@@ -147,8 +147,8 @@ pub trait Qdisc: Send {
         false
     }
 
-    /// When a packet that may not leave yet will be ready; `Time::NEVER` for disciplines that
-    /// never hold a packet back.
+    /// When a packet that may not leave yet will be ready; only disciplines that
+    /// [hold packets back](Qdisc::holds_back) are asked.
     fn deadline(&self) -> Time {
         Time::NEVER
     }

@@ -36,19 +36,9 @@ impl Fault {
 }
 
 impl Sender {
-    /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
-    /// the connection.
-    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
-    pub(crate) fn note_window(&mut self, now: Time) {
-        let cwnd = self.flight.cc.cwnd();
-        match Fault::of(cwnd, self.flight.cc.pacing_rate()) {
-            Some(fault) => self.abort(now, fault),
-            None => self.limits.on_cwnd(now, self.flight.window_of(cwnd)),
-        }
-    }
-
+    /// The variant returned nonsense, which ends the connection.
     #[cold]
-    fn abort(&mut self, now: Time, fault: Fault) {
+    pub(crate) fn abort(&mut self, now: Time, fault: Fault) {
         self.fault = Some(fault);
         self.stop(now, State::Aborted);
     }

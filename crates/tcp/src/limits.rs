@@ -2,6 +2,9 @@
 
 use cclab_units::Time;
 
+use crate::fault::Fault;
+use crate::sender::Sender;
+
 /// The reason why nothing more leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -110,6 +113,19 @@ impl Limits {
             (self.cwnd_seconds + open) / span
         } else {
             self.cwnd as f64
+        }
+    }
+}
+
+impl Sender {
+    /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
+    /// the connection.
+    #[inline(always)] // once for each acknowledgement: a call costs more than what it does
+    pub(crate) fn note_window(&mut self, now: Time) {
+        let cwnd = self.flight.cc.cwnd();
+        match Fault::of(cwnd, self.flight.cc.pacing_rate()) {
+            Some(fault) => self.abort(now, fault),
+            None => self.limits.on_cwnd(now, self.flight.window_of(cwnd)),
         }
     }
 }

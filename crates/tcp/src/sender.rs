@@ -84,7 +84,7 @@ pub struct LastAck {
     pub newly_acked: u64,
     /// Round-trip time it measured.
     pub rtt: Option<Time>,
-    /// Bytes delivered, and over how long: a sample of the rate if both are more than nothing.
+    /// Bytes delivered, and over how long: a sample of the rate unless that is no time.
     pub delivered: u64,
     /// See `delivered`.
     pub interval: Time,

@@ -70,8 +70,8 @@ impl Sender {
             self.go_on(now, packet);
             return true;
         }
-        if self.burst_left == 0 && self.leave == Leave::Nothing {
-            return false;
+        if self.leave == Leave::Nothing {
+            return false; // only a send buffer of packets says so
         }
         let pacing_rate = self.pace();
         // A burst that has begun leaves at once.
@@ -126,7 +126,6 @@ impl Sender {
         };
         let window = self.flight.window_in_force();
         if resend == Resend::Lost
-            && self.flight.board.counts().waiting > 0
             && let Some(id) = self.flight.board.next_lost()
         {
             rarely();
@@ -199,7 +198,7 @@ impl Sender {
     }
 
     /// One more segment of the packet of which some have left: nothing that holds others back is looked at
-    /// again.
+    /// again. Hosts ask until nothing more leaves, so nothing has come since the packet was cut.
     #[inline]
     fn go_on(&mut self, now: Time, packet: &mut Packet) {
         let (len, fin) = self.next_of_packet();
@@ -233,7 +232,7 @@ impl Sender {
 
     /// The next segment of a packet that is cut already, and whether it carries the FIN.
     #[inline]
-    fn next_of_packet(&self) -> (u64, bool) {
+    pub(crate) fn next_of_packet(&self) -> (u64, bool) {
         let len = (self.burst_end - self.flight.snd_nxt).min(self.flight.mss);
         let end = self.flight.snd_nxt + len;
         (len, self.closed && end >= self.flight.written)
@@ -242,10 +241,6 @@ impl Sender {
     /// The length of the next new segment and whether it carries the FIN, or what forbids it.
     #[inline(always)] // once for each packet: a call costs more than what it does
     pub(crate) fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
-        if self.burst_left > 0 && self.queue.is_some() {
-            rarely();
-            return Ok(self.next_of_packet());
-        }
         let buffered = self
             .flight
             .written

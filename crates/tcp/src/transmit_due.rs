@@ -54,7 +54,10 @@ impl Sender {
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
     #[cold]
     fn loss_probe(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let new = self.next_new(u64::MAX);
+        let new = match self.burst_left > 0 && self.queue.is_some() {
+            true => Ok(self.next_of_packet()), // the packet is cut already
+            false => self.next_new(u64::MAX),
+        };
         let Some(last) = self.flight.board.ids().end.checked_sub(1) else {
             return false;
         };

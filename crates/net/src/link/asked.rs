@@ -118,6 +118,13 @@ impl Asked {
         self.thrown_out.iter().position(|lost| lost.0 == *packet)
     }
 
+    /// The transmitter will ask for a packet at `time`.
+    #[inline]
+    fn arm_at(&mut self, time: Time, sequence: &mut u64) {
+        *sequence += 1;
+        self.next_tx = Key::new(time, *sequence);
+    }
+
     /// Whether the transmitter will ask for a packet.
     #[inline]
     pub(super) fn is_armed(&self) -> bool {
@@ -210,8 +217,8 @@ impl Link {
         Offered::Lost(DropReason::Queue)
     }
 
-    /// The transmitter is free: sends the next packet that waits. When it asks for another, and whether
-    /// packets were thrown out.
+    /// The transmitter is free: sends the next packet that waits. Returns it, when the transmitter asks for
+    /// another, and whether packets were thrown out.
     #[inline(always)]
     pub fn on_transmitter_free(
         &mut self,
@@ -225,7 +232,7 @@ impl Link {
         self.incidents.queue_drops += lost;
         asked.next_tx = Key::NEVER;
         let (waits, lost) = (asked.backlog.packets > 0, lost > 0);
-        let may_wait_longer = asked.schedule.is_some() || asked.holds_back;
+        let may_wait_longer = asked.holds_back;
         let leaving = departure.map(|departure| {
             let arrives = self.begin(&departure.packet, now - departure.enqueued, now);
             Leaving { departure, arrives }
@@ -235,14 +242,10 @@ impl Link {
         }
         if may_wait_longer || leaving.is_none() {
             self.arm(now, sequence);
-            return (leaving, self.next_tx().0, lost);
+        } else if let Service::Asked(asked) = &mut self.service {
+            asked.arm_at(self.busy_until, sequence); // the transmission that begins ends later than now
         }
-        *sequence += 1;
-        let next = Key::new(self.busy_until, *sequence);
-        if let Service::Asked(asked) = &mut self.service {
-            asked.next_tx = next;
-        }
-        (leaving, next, lost)
+        (leaving, self.next_tx().0, lost)
     }
 
     /// Uses the opportunity of a trace that has come.
@@ -297,8 +300,7 @@ impl Link {
             None if waits => self.busy_until.max(now),
             _ => return,
         };
-        *sequence += 1;
-        asked.next_tx = Key::new(time, *sequence);
+        asked.arm_at(time, sequence);
     }
 
     /// Brings the changes of rate and delay into force that have come by `now`, when a

@@ -225,6 +225,7 @@ fn send_all<H: Host, W: Watch>(net: &mut Network, host: &mut H, side: Side, look
         let held = net.reserve();
         net.inject(port, held, lookout);
         if host.has_sent_all(side) {
+            debug_assert!(host.transmit(now, side, net.vacant()).is_none());
             return;
         }
     }

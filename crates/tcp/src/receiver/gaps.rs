@@ -1,4 +1,4 @@
-//! Data that is not simply the next: repeated, ahead of a gap, filling one, with the FIN.
+//! Data as stacks other than Linux take it in: the next, repeated, ahead of a gap, filling one, with the FIN.
 
 use cclab_packet::{Packet, flags};
 use cclab_units::Time;

@@ -98,10 +98,16 @@ impl Scoreboard {
     }
 
     /// The first segment that is lost and not yet retransmitted.
+    #[inline]
     pub fn next_lost(&mut self) -> Option<SegmentId> {
-        if self.counts.waiting == 0 {
-            return None;
+        match self.counts.waiting {
+            0 => None,
+            _ => self.seek_lost(),
         }
+    }
+
+    #[inline(never)]
+    fn seek_lost(&mut self) -> Option<SegmentId> {
         while self.lost_hint < self.tail {
             let segment = self.get(self.lost_hint);
             if segment.lost && !segment.resent {

@@ -34,7 +34,7 @@ pub(super) struct Pcap {
     /// Fractions of a second that make one.
     fractions: u32,
     /// Nanoseconds of one.
-    fraction: u64,
+    nanos_each: u64,
     /// When the latest record was seen, in seconds.
     near: Option<u32>,
     /// The header of the next record, if it was looked at with the one before.
@@ -86,7 +86,7 @@ impl Pcap {
             link,
             header,
             fractions,
-            fraction: u64::from(1_000_000_000 / fractions),
+            nanos_each: u64::from(1_000_000_000 / fractions),
             near: None,
             ahead: None,
             lost: false,
@@ -152,7 +152,7 @@ impl Pcap {
     #[inline]
     fn pass(&mut self, header: &Header, end: usize, window: &mut Window) -> Record {
         self.near = Some(header.seconds);
-        let fraction = u64::from(header.fraction) * self.fraction;
+        let fraction = u64::from(header.fraction) * self.nanos_each;
         Record {
             time: Time::from_nanos(u64::from(header.seconds) * 1_000_000_000 + fraction),
             link: self.link,

@@ -102,3 +102,104 @@ impl PlainSegment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cclab_units::Time;
+
+    use super::*;
+    use crate::captured::{Carried, Dissector};
+
+    /// Bytes of the payload that the IPv4 header tells of.
+    const PAYLOAD: u16 = 1_000;
+
+    /// An Ethernet frame with a segment that has `options`, a multiple of four bytes; of its payload nothing
+    /// is kept.
+    fn framed(options: &[u8]) -> Vec<u8> {
+        let words = (5 + options.len() / 4) as u8;
+        let total = 40 + options.len() as u16 + PAYLOAD;
+        let mut bytes = vec![2; 12];
+        bytes.extend([8, 0]); // IPv4
+        bytes.extend([0x45, 0b11]); // congestion experienced
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0, 1, 0x40, 0, 64, 6, 0, 0]); // not to be cut; TCP
+        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes.extend([0xa0, 0x01, 0x14, 0x51]);
+        bytes.extend([1, 2, 3, 4, 5, 6, 7, 8]);
+        bytes.extend([words << 4 | 1, 0b0101_1000, 0x12, 0x34, 0, 0, 0, 0]); // AE, ECE, ACK, PSH
+        bytes.extend(options);
+        bytes
+    }
+
+    /// What a frame of `link` is as a plain segment, and what the dissector makes of it.
+    fn both(link: LinkType, data: &[u8]) -> (Option<TcpSegment>, Option<Carried>) {
+        let frame = Frame {
+            time: Time::ZERO,
+            link,
+            wire_len: 2_000,
+            data,
+        };
+        let plain = PlainSegment::of(&frame).map(|plain| plain.segment());
+        (plain, Dissector::default().carried(&frame).ok().flatten())
+    }
+
+    const STAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
+
+    #[test]
+    fn a_plain_segment_is_what_the_dissector_makes_of_it() {
+        for options in [&[][..], &STAMPS] {
+            let frame = framed(options);
+            for (link, data) in [
+                (LinkType::ETHERNET, &frame[..]),
+                (LinkType::IPV4, &frame[14..]),
+            ] {
+                let (plain, carried) = both(link, data);
+                let plain = plain.expect("a plain segment");
+                assert_eq!(carried, Some(Carried::Tcp(plain)));
+                assert_eq!(plain.payload, u32::from(PAYLOAD));
+                assert_eq!((plain.seq, plain.ack), (0x0102_0304, 0x0506_0708));
+                let stamps = (!options.is_empty()).then_some((0x0102, 0x0304));
+                assert_eq!(plain.options.timestamps, stamps);
+            }
+        }
+    }
+
+    /// What is left to the dissector: each differs by little from a plain segment.
+    #[test]
+    fn what_is_not_plain_is_left_to_the_dissector() {
+        let plain = framed(&STAMPS);
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = plain.clone();
+            bytes[at] = byte;
+            bytes
+        };
+        let not_plain = [
+            ("a VLAN", changed(12, 0x81)),
+            ("IPv6", changed(14, 0x65)),
+            ("IPv4 options", changed(14, 0x46)),
+            ("more fragments", changed(20, 0x20)),
+            ("an offset", changed(21, 1)),
+            ("UDP", changed(23, 17)),
+            (
+                "a length of nothing",
+                [&plain[..16], &[0, 0], &plain[18..]].concat(),
+            ),
+            (
+                "a length below the headers",
+                [&plain[..16], &[0, 51], &plain[18..]].concat(),
+            ),
+            ("a header of 24 bytes", changed(46, 6 << 4)),
+            ("a header of 16 bytes", changed(46, 4 << 4)),
+            (
+                "other options",
+                framed(&[3, 3, 7, 1, 8, 10, 0, 0, 1, 2, 0, 0]),
+            ),
+            ("SACK", framed(&[1, 1, 5, 10, 0, 0, 1, 2, 0, 0, 3, 4])),
+            ("timestamps cut", plain[..65].to_vec()),
+            ("a header cut", plain[..53].to_vec()),
+        ];
+        for (what, bytes) in not_plain {
+            assert_eq!(both(LinkType::ETHERNET, &bytes).0, None, "{what}");
+        }
+    }
+}

@@ -4,8 +4,9 @@
 //! (`skb->truesize`). One that continues the packet before it is joined to that
 //! (`tcp_try_coalesce`), which saves a descriptor, as often as a packet has room for pieces.
 
-use cclab_units::hint::rarely;
 use std::collections::VecDeque;
+
+use cclab_units::hint::rarely;
 
 use crate::profile::PacketMemory;
 

@@ -236,8 +236,13 @@ impl Linux {
         flag::ECE | flag::SLOWPATH // a change of the three flags is off the fast path
     }
 
-    /// `tcp_cong_control`: the window and the rate, once all is known.
+    /// `tcp_cong_control`: the window and the rate, once all is known. Whoever changed the scoreboard or
+    /// `high_seq` since the variant's `pkts_acked` has let it be seen.
     fn control(&mut self, line: &mut Line<'_>, flags: u32, sample: &RateSample) {
+        debug_assert_eq!(u64::from(self.tcp.packets_out), line.board.segments());
+        debug_assert_eq!(self.tcp.lost_out, line.board.counts().lost);
+        debug_assert_eq!(self.tcp.retrans_out, line.board.counts().resent);
+        debug_assert_eq!(self.tcp.high_seq, self.wire(self.high_seq));
         let ack = self.tcp.snd_una;
         if self.controls {
             self.ops.cong_control(&mut self.tcp, ack, flags, sample);
