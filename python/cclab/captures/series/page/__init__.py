@@ -29,7 +29,7 @@ RULE = (
     f"at most {data.MOST:,} marks of a kind and direction. Beyond that, of all that falls on one "
     "dot of the finest grid that keeps to it (4,096 across or fewer) the first is kept, bars that "
     "touch are joined, and curves keep the extremes of 4,096 columns: no mark's dot is empty. The "
-    "tables and CSV files have all."
+    "tables (Parquet, and CSV if asked for) have all."
 )
 
 _HEADINGS = (
