@@ -87,12 +87,6 @@ impl<'a, P: Probe> World<'a, P> {
         let count = layout.flows.len();
         let fetches = count >= FLOWS_BEYOND_THE_CACHE;
         let net = Network::of(&layout, counting, seed, count + 3, fetches);
-        let mut profiles = Profiles::new(own.clone());
-        let mut flows = with_room_on_large_pages(count);
-        let entries = layout.flows.iter().map(ports).enumerate();
-        flows.extend(
-            entries.map(|(index, ports)| Flow::new(scenario, index, ports, seed, &mut profiles)),
-        );
         let timers = Timers {
             sampler: count as u32,
             traffic: count as u32 + 1,
@@ -101,6 +95,17 @@ impl<'a, P: Probe> World<'a, P> {
         let traffic = Traffic::new(scenario, &layout, seed, P::ON, own);
         let behind_traffic = (count + ROUTES * scenario.traffic.len()) as u32;
         let probes = Probes::new(scenario, &layout, behind_traffic, counting.framing);
+        let lookout = Lookout::new(scenario, &layout, probe);
+        // Many flows take much memory: what was laid out for them makes room.
+        let entries: Vec<_> = layout.flows.iter().map(ports).collect();
+        drop(layout);
+        let mut profiles = Profiles::new(own.clone());
+        let mut flows = with_room_on_large_pages(count);
+        flows.extend(
+            (0..)
+                .zip(entries)
+                .map(|(index, ports)| Flow::new(scenario, index, ports, seed, &mut profiles)),
+        );
         // Cross traffic goes on until the run's end, if that is set. A run with flows ends with
         // probes when it would without them.
         let goes_on = !scenario.traffic.is_empty() || count == 0;
@@ -110,7 +115,7 @@ impl<'a, P: Probe> World<'a, P> {
             scenario,
             net,
             timers,
-            lookout: Lookout::new(scenario, &layout, probe),
+            lookout,
             probe,
             captures: Captures::new(scenario),
             sampler: Sampler::new(scenario, flows.iter().map(Flow::start), end),
