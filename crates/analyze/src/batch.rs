@@ -6,21 +6,27 @@
 use cclab_trace::captured::{Carried, PlainSegment};
 use cclab_units::Time;
 
+use crate::endpoints::Endpoints;
+
 /// Packets that are handed over at once: few enough to stay in a core's cache.
-const PACKETS: usize = 1024;
+pub(crate) const PACKETS: usize = 1024;
 
 /// Packets, and when the capture's first was seen.
 pub(crate) struct Batch {
     pub began: Time,
+    /// The number of its first packet, of those that are counted.
+    pub first: u64,
     packets: Vec<Packet>,
     /// Those that are not plain, in their order.
     others: Vec<(Time, Carried)>,
+    /// The places of each part's packets, where there are several parts.
+    parts: Vec<Vec<u16>>,
 }
 
 enum Packet {
     Plain(Time, PlainSegment),
-    /// The next of the others.
-    Other,
+    /// The one at this place of the others.
+    Other(u16),
 }
 
 /// A packet as it is handed out.
@@ -31,13 +37,21 @@ pub(crate) enum Handed<'a> {
 }
 
 impl Batch {
-    /// An empty one.
-    pub fn new() -> Batch {
+    /// An empty one, whose packets are for so many parts.
+    pub fn new(parts: usize) -> Batch {
+        let lists = if parts > 1 { parts } else { 0 };
         Batch {
             began: Time::ZERO,
+            first: 0,
             packets: Vec::with_capacity(PACKETS),
-            others: Vec::with_capacity(PACKETS),
+            others: Vec::new(),
+            parts: vec![Vec::with_capacity(PACKETS); lists],
         }
+    }
+
+    /// How many packets it has.
+    pub fn len(&self) -> usize {
+        self.packets.len()
     }
 
     /// Whether it is to be handed over.
@@ -49,27 +63,55 @@ impl Batch {
     /// Adds a segment that was seen at `at`.
     #[inline]
     pub fn push_plain(&mut self, at: Time, segment: PlainSegment) {
+        if !self.parts.is_empty() {
+            self.assign(Endpoints::V4(segment.source, segment.destination));
+        }
         self.packets.push(Packet::Plain(at, segment));
     }
 
     /// Adds what was seen at `at`.
     pub fn push(&mut self, at: Time, carried: &Carried) {
+        if !self.parts.is_empty() {
+            let (source, destination) = match carried {
+                Carried::Tcp(segment) => (segment.source, segment.destination),
+                Carried::Udp(datagram) => (datagram.source, datagram.destination),
+                Carried::Other(_) => return,
+            };
+            self.assign(Endpoints::between(source, destination));
+        }
+        self.packets.push(Packet::Other(self.others.len() as u16));
         self.others.push((at, *carried));
-        self.packets.push(Packet::Other);
     }
 
-    /// Hands out what it holds, in order, and when each was seen.
+    /// Hands out what it holds, in order: its number, and when it was seen.
     #[inline(always)]
-    pub fn each<'a>(&'a self, mut take: impl FnMut(Time, Handed<'a>)) {
-        let mut others = self.others.iter();
-        for packet in &self.packets {
-            match packet {
-                Packet::Plain(at, segment) => take(*at, Handed::Plain(segment)),
-                Packet::Other => {
-                    if let Some((at, carried)) = others.next() {
-                        take(*at, Handed::Other(carried));
-                    }
-                }
+    pub fn each<'a>(&'a self, mut take: impl FnMut(u64, Time, Handed<'a>)) {
+        for (number, packet) in (self.first..).zip(&self.packets) {
+            self.hand(number, packet, &mut take);
+        }
+    }
+
+    /// Hands out those of the part `part`, likewise.
+    #[inline(always)]
+    pub fn each_of<'a>(&'a self, part: usize, mut take: impl FnMut(u64, Time, Handed<'a>)) {
+        for &place in &self.parts[part] {
+            let packet = &self.packets[usize::from(place)];
+            self.hand(self.first + u64::from(place), packet, &mut take);
+        }
+    }
+
+    #[inline(always)]
+    fn hand<'a>(
+        &'a self,
+        number: u64,
+        packet: &'a Packet,
+        take: &mut impl FnMut(u64, Time, Handed<'a>),
+    ) {
+        match packet {
+            Packet::Plain(at, segment) => take(number, *at, Handed::Plain(segment)),
+            Packet::Other(place) => {
+                let (at, carried) = &self.others[usize::from(*place)];
+                take(number, *at, Handed::Other(carried));
             }
         }
     }
@@ -78,12 +120,22 @@ impl Batch {
     pub fn clear(&mut self) {
         self.packets.clear();
         self.others.clear();
+        self.parts.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Notes whose the next packet is, which is one `between` those endpoints.
+    #[inline]
+    fn assign(&mut self, between: Endpoints) {
+        let part = between.part_of(self.parts.len());
+        self.parts[part].push(self.packets.len() as u16);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use cclab_trace::captured::{Frame, LinkType, Protocol};
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use cclab_trace::captured::{Ecn, Endpoint, Frame, LinkType, UdpDatagram};
 
     use super::*;
 
@@ -98,24 +150,51 @@ mod tests {
             data: &bytes,
         });
         let plain = plain.expect("a segment");
-        let others = [1, 2].map(|number| Carried::Other(Protocol::Ip(number)));
-        let mut batch = Batch::new();
+        let datagram = |port| {
+            let end = |port| Endpoint {
+                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                port,
+            };
+            Carried::Udp(UdpDatagram {
+                source: end(port),
+                destination: end(53),
+                payload: 9,
+                ecn: Ecn::NotEct,
+                quic: None,
+            })
+        };
+        let others = [1, 2].map(datagram);
         let at = Time::from_nanos;
-        batch.push(at(0), &others[0]);
-        batch.push_plain(at(1), plain);
-        batch.push(at(2), &others[1]);
-        batch.push_plain(at(3), plain);
-        let mut out = Vec::new();
-        batch.each(|at, packet| out.push((at, packet)));
-        let put = [
-            (at(0), Handed::Other(&others[0])),
-            (at(1), Handed::Plain(&plain)),
-            (at(2), Handed::Other(&others[1])),
-            (at(3), Handed::Plain(&plain)),
-        ];
-        assert_eq!(out, put);
-        batch.clear();
-        batch.each(|_, _| panic!("it is empty"));
+        for parts in [1, 3] {
+            let mut batch = Batch::new(parts);
+            batch.first = 7;
+            batch.push(at(0), &others[0]);
+            batch.push_plain(at(1), plain);
+            batch.push(at(2), &others[1]);
+            batch.push_plain(at(3), plain);
+            let put = [
+                (7, at(0), Handed::Other(&others[0])),
+                (8, at(1), Handed::Plain(&plain)),
+                (9, at(2), Handed::Other(&others[1])),
+                (10, at(3), Handed::Plain(&plain)),
+            ];
+            let mut out = Vec::new();
+            batch.each(|number, at, packet| out.push((number, at, packet)));
+            assert_eq!(out, put);
+            if parts > 1 {
+                // Each packet is one part's, in their order.
+                let mut out = Vec::new();
+                for part in 0..parts {
+                    let begin = out.len();
+                    batch.each_of(part, |number, at, packet| out.push((number, at, packet)));
+                    assert!(out[begin..].is_sorted_by_key(|(number, ..)| *number));
+                }
+                out.sort_by_key(|(number, ..)| *number);
+                assert_eq!(out, put);
+            }
+            batch.clear();
+            batch.each(|_, _, _| panic!("it is empty"));
+        }
     }
 
     #[test]

@@ -6,10 +6,15 @@ use std::num::NonZeroUsize;
 
 use foldhash::fast::RandomState;
 
+use crate::batch::PACKETS;
 use crate::endpoints::Endpoints;
 
 /// Bytes that each may take beyond its own size, on average of all that may be kept.
 const MEMORY_EACH: usize = 5 << 10;
+
+/// What may still come after a batch that does not bring it near its bounds, before anything is given
+/// up: so many batches are under way at most.
+pub(crate) const UNDERWAY: usize = 8;
 
 /// Connections or conversations, those that were idle longest given up where there are too many.
 pub(crate) struct Kept<T> {
@@ -21,12 +26,12 @@ pub(crate) struct Kept<T> {
     current: HashMap<Endpoints, usize, RandomState>,
     /// The one of these that was last asked for: packets between two endpoints come in trains.
     recent: Option<(Endpoints, usize)>,
-    /// Each place once, by a count of packets at which what is there had been idle for no longer
-    /// than now: the least is looked at first when one is to be given up.
+    /// Each place once, by the number of a packet since which what is there had been idle for no
+    /// longer than now: the least is looked at first when one is to be given up.
     idle: BinaryHeap<Reverse<(u64, usize)>>,
     most: usize,
-    /// Packets so far.
-    packets: u64,
+    /// Whether any may be given up.
+    bounded: bool,
     /// The number of the latest.
     latest: u32,
     /// Bytes that all take beyond their own size.
@@ -44,7 +49,8 @@ pub(crate) struct Held<T> {
     /// Its packets so far.
     pub packets: u64,
     between: Endpoints,
-    /// The count of packets at its latest.
+    /// The numbers in the capture of its first packet and of its latest.
+    first: u64,
     touched: u64,
     /// What it takes of `Kept::memory`.
     memory: usize,
@@ -61,26 +67,61 @@ impl<T> Kept<T> {
 
     /// At most `most`.
     pub fn new(most: NonZeroUsize) -> Kept<T> {
-        Kept {
+        let mut kept = Kept {
             places: Vec::new(),
             free: Vec::new(),
             current: HashMap::default(),
             recent: None,
             idle: BinaryHeap::new(),
             most: most.get(),
-            packets: 0,
+            bounded: false,
             latest: 0,
             memory: 0,
             evicted: 0,
+        };
+        kept.bounded = kept.burden().is_near(most);
+        kept
+    }
+
+    /// What `parts` keep, of which none has given up any, as if one had taken their packets in their
+    /// order.
+    pub fn joined(most: NonZeroUsize, parts: impl IntoIterator<Item = Kept<T>>) -> Kept<T> {
+        let mut whole = Kept::new(most);
+        let places = parts.into_iter().flat_map(|part| part.places).flatten();
+        let mut all: Vec<_> = places.collect();
+        all.sort_unstable_by_key(|held| held.first);
+        for mut held in all {
+            let place = whole.places.len();
+            whole.latest = whole.latest.saturating_add(1);
+            held.number = whole.latest;
+            whole.memory += held.memory;
+            whole.idle.push(Reverse((held.touched, place)));
+            whole.current.insert(held.between, place);
+            whole.places.push(Some(held));
+        }
+        whole
+    }
+
+    /// How much is kept.
+    pub fn burden(&self) -> Burden {
+        Burden {
+            kept: self.idle.len(),
+            memory: self.memory,
         }
     }
 
+    /// From now on some are given up where there are too many.
+    pub fn bound(&mut self) {
+        self.bounded = true;
+    }
+
     /// The place of the latest `between` those endpoints, unless it `is_over`, and then of a new
-    /// one, as `begin` makes it.
+    /// one, as `begin` makes it. The packet has that `number` in the capture.
     #[inline]
     pub fn place(
         &mut self,
         between: Endpoints,
+        number: u64,
         is_over: impl FnOnce(&T) -> bool,
         begin: impl FnOnce() -> T,
     ) -> usize {
@@ -94,7 +135,7 @@ impl<T> Kept<T> {
         {
             return place;
         }
-        self.begin(between, begin())
+        self.begin(between, number, begin())
     }
 
     /// The place of the latest `between` those endpoints, which is the recent one from now on.
@@ -104,12 +145,11 @@ impl<T> Kept<T> {
         Some(place)
     }
 
-    /// What is at `place`, one packet more of it.
+    /// What is at `place`, one packet more of it, which has that `number` in the capture.
     #[inline]
-    pub fn touch(&mut self, place: usize) -> Option<&mut Held<T>> {
-        self.packets += 1;
+    pub fn touch(&mut self, place: usize, number: u64) -> Option<&mut Held<T>> {
         let held = self.places[place].as_mut()?;
-        held.touched = self.packets;
+        held.touched = number;
         held.packets += 1;
         Some(held)
     }
@@ -121,12 +161,12 @@ impl<T> Kept<T> {
             self.memory = self.memory + memory - held.memory;
             held.memory = memory;
         }
-        while self.memory > self.most.saturating_mul(MEMORY_EACH) && self.idle.len() > 1 {
+        while self.bounded && self.memory > meant_for(self.most) && self.idle.len() > 1 {
             self.give_up();
         }
     }
 
-    fn begin(&mut self, between: Endpoints, of: T) -> usize {
+    fn begin(&mut self, between: Endpoints, number: u64, of: T) -> usize {
         if self.idle.len() >= self.most {
             self.give_up();
         }
@@ -136,7 +176,8 @@ impl<T> Kept<T> {
             of,
             packets: 0,
             between,
-            touched: self.packets + 1,
+            first: number,
+            touched: number,
             memory: 0,
         });
         let place = match self.free.pop() {
@@ -151,7 +192,7 @@ impl<T> Kept<T> {
         };
         self.current.insert(between, place);
         self.recent = Some((between, place));
-        self.idle.push(Reverse((self.packets + 1, place)));
+        self.idle.push(Reverse((number, place)));
         place
     }
 
@@ -183,4 +224,33 @@ impl<T> Kept<T> {
         held.sort_unstable_by_key(|held| held.number);
         held
     }
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Burden {
+    pub kept: usize,
+    /// Bytes beyond their own size.
+    pub memory: usize,
+}
+
+impl Burden {
+    /// This and that of another part.
+    pub fn and(self, other: Burden) -> Burden {
+        Burden {
+            kept: self.kept + other.kept,
+            memory: self.memory + other.memory,
+        }
+    }
+
+    /// Whether some may have to be given up when [`UNDERWAY`] more batches are counted, where `most`
+    /// are kept. Memory grows by doubling: half of it is near.
+    pub fn is_near(self, most: NonZeroUsize) -> bool {
+        self.kept + UNDERWAY * PACKETS > most.get() || self.memory > meant_for(most.get()) / 2
+    }
+}
+
+/// Bytes that as many as `most` may take beyond their own size.
+fn meant_for(most: usize) -> usize {
+    most.saturating_mul(MEMORY_EACH)
 }

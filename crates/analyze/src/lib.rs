@@ -6,7 +6,7 @@
 //! is in `docs/analyze.md`.
 //!
 //! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
-//! filled; `reading` hands out segments, in a `batch` each time; `together` holds the flows against each other; `table` keeps them, `connection`
+//! filled; `reading` hands out segments, in a `batch` each time, to one core or, by `parts`, to several; `together` holds the flows against each other; `table` keeps them, `connection`
 //! tells one from the next on the same ports, `direction` counts what one end sends, `conversation` what both do over UDP. That rests
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time), `moments` and
@@ -30,6 +30,7 @@ pub mod fuzzing;
 mod kept;
 mod limits;
 mod moments;
+mod parts;
 mod quantile;
 mod reading;
 mod row;

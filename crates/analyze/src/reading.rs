@@ -15,8 +15,8 @@ use crate::batch::Batch;
 /// Batches that wait at most.
 const WAITING: usize = 4;
 
-/// How long nothing comes before `take` is asked whether to go on.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long nothing comes before it is asked whether to go on.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What was read.
 #[derive(Default)]
@@ -35,13 +35,73 @@ pub(crate) struct Read {
     pub skips: Skips,
 }
 
-/// Hands what `file` holds to `take`, batch by batch in the order of the file, and None after each and while
+/// A capture, and what was read of it.
+pub(crate) struct Source {
+    file: CaptureFile,
+    dissector: Dissector,
+    read: Read,
+    /// Packets that were handed out.
+    handed: u64,
+}
+
+impl Source {
+    /// The capture in `file`, of which nothing was read.
+    pub fn new(file: CaptureFile) -> Source {
+        Source {
+            file,
+            dissector: Dissector::default(),
+            read: Read::default(),
+            handed: 0,
+        }
+    }
+
+    /// Fills `batch`, which is empty; false if the capture ends in it.
+    pub fn fill(&mut self, batch: &mut Batch) -> bool {
+        batch.first = self.handed;
+        let more = self.read_into(batch);
+        batch.began = self.read.span.unwrap_or_default().0;
+        self.handed += batch.len() as u64;
+        more
+    }
+
+    fn read_into(&mut self, batch: &mut Batch) -> bool {
+        while !batch.is_full() {
+            let frame = match self.file.next_frame() {
+                Some(Ok(frame)) => frame,
+                Some(Err(skipped)) => {
+                    self.read.skips.add(skipped);
+                    continue;
+                }
+                None => return false,
+            };
+            let read = &mut self.read;
+            read.packets += 1;
+            let (_, latest) = read.span.get_or_insert((frame.time, frame.time));
+            *latest = frame.time.max(*latest);
+            if let Some(segment) = PlainSegment::of(&frame) {
+                read.tcp_packets += 1;
+                batch.push_plain(frame.time, segment);
+            } else {
+                read.look_into(&frame, &mut self.dissector, batch);
+            }
+        }
+        true
+    }
+
+    /// What was read, to its end.
+    pub fn finish(mut self) -> Read {
+        self.dissector.finish(&mut self.read.skips);
+        self.read
+    }
+}
+
+/// Hands what `source` holds to `take`, batch by batch in the order of the file, and None after each and while
 /// none comes: `take` then tells whether to go on.
-pub(crate) fn each_batch(file: CaptureFile, mut take: impl FnMut(Option<&Batch>) -> bool) -> Read {
+pub(crate) fn each_batch(source: Source, mut take: impl FnMut(Option<&Batch>) -> bool) -> Read {
     let (full, filled) = sync_channel(WAITING);
     // Batches go back when they are empty, so that their memory is used again.
     let (empty, emptied) = channel();
-    let reader = thread::spawn(move || read(file, &full, &emptied));
+    let reader = thread::spawn(move || read(source, &full, &emptied));
     loop {
         match filled.recv_timeout(PATIENCE) {
             Ok(mut batch) => {
@@ -63,39 +123,17 @@ pub(crate) fn each_batch(file: CaptureFile, mut take: impl FnMut(Option<&Batch>)
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batch>) -> Read {
-    let mut dissector = Dissector::default();
-    let mut read = Read::default();
-    let mut batch = Batch::new();
-    while let Some(next) = file.next_frame() {
-        let frame = match next {
-            Ok(frame) => frame,
-            Err(skipped) => {
-                read.skips.add(skipped);
-                continue;
-            }
-        };
-        read.packets += 1;
-        let (began, latest) = read.span.get_or_insert((frame.time, frame.time));
-        *latest = frame.time.max(*latest);
-        batch.began = *began;
-        if let Some(segment) = PlainSegment::of(&frame) {
-            read.tcp_packets += 1;
-            batch.push_plain(frame.time, segment);
-        } else {
-            read.look_into(&frame, &mut dissector, &mut batch);
-        }
-        if batch.is_full() {
-            let next = emptied.try_recv().unwrap_or_else(|_| Batch::new());
-            if full.send(std::mem::replace(&mut batch, next)).is_err() {
-                // Nobody takes packets any more.
-                return read;
-            }
+fn read(mut source: Source, full: &SyncSender<Batch>, emptied: &Receiver<Batch>) -> Read {
+    let mut more = true;
+    while more {
+        let mut batch = emptied.try_recv().unwrap_or_else(|_| Batch::new(1));
+        more = source.fill(&mut batch);
+        if full.send(batch).is_err() {
+            // Nobody takes packets any more.
+            break;
         }
     }
-    dissector.finish(&mut read.skips);
-    let _ = full.send(batch);
-    read
+    source.finish()
 }
 
 impl Read {

@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::conversation::Conversation;
 use crate::direction::{Moment, tells_of_a_duplicate};
 use crate::endpoints::Endpoints;
-use crate::kept::Kept;
+use crate::kept::{Burden, Kept, UNDERWAY};
 use crate::segments::{Sack, Watch};
 
 /// Packets of a connection or conversation after which its memory is counted anew.
@@ -20,9 +20,26 @@ const _: () = assert!(WEIGHED.is_power_of_two());
 pub(crate) struct Table {
     pub connections: Kept<Connection>,
     pub conversations: Kept<Conversation>,
+    most: NonZeroUsize,
     /// The interval asked for, since the capture's first packet.
     interval: Option<(Time, Time)>,
+    /// Batches to come before some may be given up; None while that is far.
+    bounded_in: Option<usize>,
 }
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sighting {
+    /// Its number, of those that are counted.
+    pub number: u64,
+    /// When it was seen.
+    pub now: Time,
+    /// When the capture began.
+    pub origin: Time,
+}
+
+/// How much is kept of connections, and of conversations.
+pub(crate) type Burdens = [Burden; 2];
 
 impl Table {
     /// A table of at most `most` connections, and as many conversations.
@@ -30,13 +47,64 @@ impl Table {
         Table {
             connections: Kept::new(most),
             conversations: Kept::new(most),
+            most,
             interval,
+            bounded_in: None,
         }
     }
 
-    /// Takes in `segment`, seen at `now`, and tells `watch` what it was; `origin` is when the
-    /// capture began.
-    pub fn take(&mut self, segment: &TcpSegment, now: Time, origin: Time, watch: &mut impl Watch) {
+    /// What `parts` saw, of which none has given up any; some may be from now on, unless the capture
+    /// `ended`.
+    pub fn joined(parts: Vec<Table>, ended: bool) -> Option<Table> {
+        let (most, interval) = parts.first().map(|part| (part.most, part.interval))?;
+        let (connections, conversations): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .map(|part| (part.connections, part.conversations))
+            .unzip();
+        let mut whole = Table {
+            connections: Kept::joined(most, connections),
+            conversations: Kept::joined(most, conversations),
+            most,
+            interval,
+            bounded_in: None,
+        };
+        if !ended {
+            whole.bound();
+        }
+        Some(whole)
+    }
+
+    /// How much is kept.
+    pub fn burdens(&self) -> Burdens {
+        [self.connections.burden(), self.conversations.burden()]
+    }
+
+    /// A batch was counted. Where that brought the table near its bounds, some may be given up once
+    /// [`UNDERWAY`] more were: as many may be under way to other processors, whose parts of the table
+    /// none is given up of.
+    pub fn batch_ends(&mut self) {
+        match self.bounded_in {
+            Some(0) => {}
+            Some(1) => self.bound(),
+            Some(batches) => self.bounded_in = Some(batches - 1),
+            None if are_near(self.burdens(), self.most) => self.bounded_in = Some(UNDERWAY - 1),
+            None => {}
+        }
+    }
+
+    fn bound(&mut self) {
+        self.bounded_in = Some(0);
+        self.connections.bound();
+        self.conversations.bound();
+    }
+
+    /// Takes in `segment`, and tells `watch` what it was.
+    pub fn take(&mut self, segment: &TcpSegment, sighting: Sighting, watch: &mut impl Watch) {
+        let Sighting {
+            number,
+            now,
+            origin,
+        } = sighting;
         let moment = Moment {
             now,
             latest: None,
@@ -45,11 +113,12 @@ impl Table {
         };
         let place = self.connections.place(
             Endpoints::between(segment.source, segment.destination),
+            number,
             |connection| connection.is_over_by(segment),
             // What is earlier than the capture's first packet counts as simultaneous with it.
             || Connection::new(segment, now.max(origin)),
         );
-        let Some(held) = self.connections.touch(place) else {
+        let Some(held) = self.connections.touch(place, number) else {
             return;
         };
         let mut told = held.of.take(segment, moment);
@@ -79,10 +148,14 @@ impl Table {
     pub fn take_datagram(
         &mut self,
         datagram: &UdpDatagram,
-        now: Time,
-        origin: Time,
+        sighting: Sighting,
         watch: &mut impl Watch,
     ) {
+        let Sighting {
+            number,
+            now,
+            origin,
+        } = sighting;
         let moment = Moment {
             now,
             latest: None,
@@ -91,10 +164,11 @@ impl Table {
         };
         let place = self.conversations.place(
             Endpoints::between(datagram.source, datagram.destination),
+            number,
             |_| false,
             || Conversation::new(datagram, now.max(origin)),
         );
-        let Some(held) = self.conversations.touch(place) else {
+        let Some(held) = self.conversations.touch(place, number) else {
             return;
         };
         let mut told = held.of.take(datagram, moment);
@@ -113,6 +187,11 @@ impl Table {
         self.interval
             .is_some_and(|(from, to)| from <= since && since < to)
     }
+}
+
+/// Whether a table that keeps so much, and `most` of each, is near its bounds.
+pub(crate) fn are_near(burdens: Burdens, most: NonZeroUsize) -> bool {
+    burdens.iter().any(|burden| burden.is_near(most))
 }
 
 /// Whether the memory of what has so many packets is counted: at powers of two below [`WEIGHED`], and at

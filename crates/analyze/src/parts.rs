@@ -1,0 +1,283 @@
+//! Connections and conversations counted in parts, each part on a core of its own.
+//!
+//! What is counted of one does not depend on others, as long as none has to be given up: each is one
+//! part's, from its first packet to its last. Whoever has little to count reads the capture on for all, so that
+//! cores stay busy however unevenly packets fall on parts; the only one of a capture's connections is counted
+//! on one core and read on another. Where the table comes near its bounds the parts are put together, and
+//! one core counts on.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::batch::Batch;
+use crate::kept::UNDERWAY;
+use crate::reading::{PATIENCE, Source};
+use crate::table::{Burdens, Table, are_near};
+
+/// Batches that one who counts wants to be there: if fewer are, it reads.
+const SUPPLY: u64 = 3;
+
+/// What all parts together counted.
+pub(crate) struct Counted {
+    pub source: Source,
+    pub tables: Vec<Table>,
+    /// Whether the capture was read to its end; else one core is to count the rest.
+    pub ended: bool,
+}
+
+/// Counts what `source` holds in as many parts as there are `tables`, each of which `count` takes a
+/// batch's packets into; None if `goes_on`, asked now and then, says no.
+pub(crate) fn count(
+    source: Source,
+    tables: Vec<Table>,
+    most: NonZeroUsize,
+    count: fn(&mut Table, &Batch, usize),
+    mut goes_on: impl FnMut() -> bool,
+) -> Option<Counted> {
+    let shared = Arc::new(Shared::new(source, tables.len(), most));
+    let threads: Vec<JoinHandle<Table>> = tables
+        .into_iter()
+        .enumerate()
+        .map(|(part, table)| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || Counter { shared, part }.run(table, count))
+        })
+        .collect();
+    let mut state = shared.lock();
+    while state.at_work > 0 {
+        let waited = shared.ended.wait_timeout(state, PATIENCE);
+        drop(waited.unwrap_or_else(PoisonError::into_inner).0);
+        let goes_on = goes_on();
+        state = shared.lock();
+        if !goes_on {
+            // They end when they next look; nobody waits for one that reads.
+            state.abandoned = true;
+            shared.changed.notify_all();
+            return None;
+        }
+    }
+    let (source, ended) = (state.source.take(), state.ended);
+    drop(state);
+    let tables = threads
+        .into_iter()
+        .map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|p| std::panic::resume_unwind(p))
+        })
+        .collect();
+    source.map(|source| Counted {
+        source: *source,
+        tables,
+        ended,
+    })
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// There is something to count, or to read.
+    changed: Condvar,
+    /// One that counted has ended.
+    ended: Condvar,
+}
+
+struct State {
+    /// None while it is read.
+    source: Option<Box<Source>>,
+    most: NonZeroUsize,
+    /// Whether the source has nothing more.
+    ended: bool,
+    /// The first batch that is to be counted by one core.
+    alone_from: u64,
+    abandoned: bool,
+    /// Batches that not all have counted, in order, and the number of the first.
+    underway: VecDeque<Underway>,
+    first: u64,
+    /// For each part the number of the batch that it counts next.
+    next: Vec<u64>,
+    empty: Vec<Batch>,
+    /// Those that wait, and those that have not ended.
+    waiting: usize,
+    at_work: usize,
+}
+
+struct Underway {
+    batch: Arc<Batch>,
+    /// Parts that have not counted it.
+    left: usize,
+    /// What the others kept after it.
+    burdens: Burdens,
+}
+
+impl Shared {
+    fn new(source: Source, parts: usize, most: NonZeroUsize) -> Shared {
+        Shared {
+            state: Mutex::new(State {
+                source: Some(Box::new(source)),
+                most,
+                ended: false,
+                alone_from: u64::MAX,
+                abandoned: false,
+                underway: VecDeque::new(),
+                first: 0,
+                next: vec![0; parts],
+                empty: Vec::new(),
+                waiting: 0,
+                at_work: parts,
+            }),
+            changed: Condvar::new(),
+            ended: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes those that wait.
+    fn tell(&self, state: &State) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl State {
+    /// The number of the batch that is read next.
+    fn read_next(&self) -> u64 {
+        self.first + self.underway.len() as u64
+    }
+
+    fn batch_for(&self, part: usize) -> Option<Arc<Batch>> {
+        let at = (self.next[part] - self.first) as usize;
+        self.underway.get(at).map(|next| Arc::clone(&next.batch))
+    }
+
+    /// Whether nothing more is read.
+    fn is_read(&self) -> bool {
+        self.ended || self.read_next() >= self.alone_from
+    }
+
+    /// The source, if it may be read now.
+    fn take_source(&mut self) -> Option<Box<Source>> {
+        if self.is_read() || self.underway.len() >= UNDERWAY {
+            return None;
+        }
+        self.source.take()
+    }
+
+    /// What there is to do for `part`.
+    fn work(&mut self, part: usize) -> Work {
+        if self.abandoned {
+            return Work::None;
+        }
+        if self.read_next() - self.next[part] < SUPPLY
+            && let Some(source) = self.take_source()
+        {
+            let parts = self.next.len();
+            let empty = self.empty.pop().unwrap_or_else(|| Batch::new(parts));
+            return Work::Read(source, Box::new(empty));
+        }
+        match self.batch_for(part) {
+            Some(batch) => Work::Count(batch),
+            None if self.is_read() => Work::None,
+            None => Work::Wait,
+        }
+    }
+
+    /// A batch was read.
+    fn push(&mut self, batch: Batch, source: Box<Source>, more: bool) {
+        self.source = Some(source);
+        self.ended = !more;
+        self.underway.push_back(Underway {
+            batch: Arc::new(batch),
+            left: self.next.len(),
+            burdens: Burdens::default(),
+        });
+    }
+
+    /// `part` has counted its next batch, and keeps so much.
+    fn pass(&mut self, part: usize, burdens: Burdens) {
+        let at = (self.next[part] - self.first) as usize;
+        self.next[part] += 1;
+        let Some(passed) = self.underway.get_mut(at) else {
+            return;
+        };
+        passed.left -= 1;
+        for (sum, own) in passed.burdens.iter_mut().zip(burdens) {
+            *sum = sum.and(own);
+        }
+        while self.underway.front().is_some_and(|oldest| oldest.left == 0)
+            && let Some(passed) = self.underway.pop_front()
+        {
+            if self.alone_from == u64::MAX && are_near(passed.burdens, self.most) {
+                self.alone_from = self.first + UNDERWAY as u64;
+            }
+            self.first += 1;
+            if let Some(mut empty) = Arc::into_inner(passed.batch) {
+                empty.clear();
+                self.empty.push(empty);
+            }
+        }
+    }
+}
+
+enum Work {
+    Read(Box<Source>, Box<Batch>),
+    Count(Arc<Batch>),
+    Wait,
+    /// It is all done.
+    None,
+}
+
+/// One that counts a part.
+struct Counter {
+    shared: Arc<Shared>,
+    part: usize,
+}
+
+impl Counter {
+    fn run(&self, mut table: Table, count: fn(&mut Table, &Batch, usize)) -> Table {
+        let mut state = self.shared.lock();
+        loop {
+            match state.work(self.part) {
+                Work::Read(mut source, mut batch) => {
+                    drop(state);
+                    let more = source.fill(&mut batch);
+                    state = self.shared.lock();
+                    state.push(*batch, source, more);
+                    self.shared.tell(&state);
+                }
+                Work::Count(batch) => {
+                    drop(state);
+                    count(&mut table, &batch, self.part);
+                    // The last to pass it empties it.
+                    drop(batch);
+                    state = self.shared.lock();
+                    state.pass(self.part, table.burdens());
+                    self.shared.tell(&state);
+                }
+                Work::Wait => {
+                    state.waiting += 1;
+                    let woken = self.shared.changed.wait(state);
+                    state = woken.unwrap_or_else(PoisonError::into_inner);
+                    state.waiting -= 1;
+                }
+                Work::None => return table,
+            }
+        }
+    }
+}
+
+/// However it ends: where it panics, the others do not wait for it.
+impl Drop for Counter {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.at_work -= 1;
+        state.abandoned |= thread::panicking();
+        self.shared.changed.notify_all();
+        self.shared.ended.notify_all();
+    }
+}
