@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab.cli.exits import DONE, WRONG_INPUT
+from cclab.cli.exits import DONE, INTERRUPTED, WRONG_INPUT
 from conftest import ROOT
 from waiting import PATIENCE_S
 
@@ -99,6 +99,18 @@ def test_an_interrupt_ends_the_program_that_captures_and_what_it_wrote_is_analyz
             process.send_signal(signal.SIGINT)
         told = reader.communicate(timeout=PATIENCE_S)[0].decode()
     assert (reader.returncode, told) == (DONE, cli("analyze", capture, "--csv").stdout)
+
+
+def test_an_interrupt_ends_an_analysis_into_whose_pipe_nothing_is_written(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "cclab", "analyze", str(pipe)]
+    # The pipe opens as soon as somebody reads from it.
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as reader, pipe.open("wb"):
+        reader.send_signal(signal.SIGINT)
+        told = reader.communicate(timeout=PATIENCE_S)[1].decode()
+    assert reader.returncode == INTERRUPTED
+    assert told.endswith("error: interrupted\n")
 
 
 def _read_all(writer: subprocess.Popen[bytes]) -> bool:

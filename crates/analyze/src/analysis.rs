@@ -19,10 +19,10 @@ use crate::parts;
 use crate::reading::{self, Read, Source};
 use crate::row;
 use crate::segments::Watch;
-use crate::table::{Sighting, Table, are_near};
+use crate::table::{Sighting, Table};
 use crate::together::Together;
 
-/// Parts that a capture is counted in at most: one core reads for no more.
+/// Parts that a capture is counted in at most: reading takes a fifth of the work, and one at a time reads.
 const MOST_PARTS: usize = 4;
 
 /// What bounds an analysis, and what it is asked for.
@@ -192,7 +192,7 @@ fn counted(
     let new = || Table::new(most, interval);
     let mut source = Source::new(file);
     let mut table = new();
-    if parts > 1 && !watch.on() && !are_near(table.burdens(), most) {
+    if parts > 1 && !watch.on() && !table.is_bounded() {
         let tables = (0..parts).map(|_| new()).collect();
         let of_part = |table: &mut Table, batch: &Batch, part: usize| {
             batch.each_of(part, |number, now, packet| {
@@ -202,7 +202,7 @@ fn counted(
         let Some(counted) = parts::count(source, tables, most, of_part, || watch.goes_on()) else {
             return (table, Read::default());
         };
-        table = Table::joined(counted.tables, counted.ended).unwrap_or(table);
+        table.join(counted.tables, counted.ended);
         source = counted.source;
         if counted.ended {
             return (table, source.finish());
@@ -219,6 +219,7 @@ fn counted(
     (table, read)
 }
 
+/// Counts a packet in `table`.
 #[inline(always)]
 fn take(
     table: &mut Table,
@@ -273,158 +274,4 @@ fn problems(skips: &Skips, evicted: u64, backwards: u64) -> Vec<Problem> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Cursor, Read as _};
-
-    use cclab_trace::Columns;
-
-    use super::*;
-    use crate::segments::{Datagram, Sack, Segment};
-
-    /// A capture of `packets` packets of as many as `flows` connections and conversations each, in an
-    /// order that follows from `seed`: new data, data again, acknowledgements, SYNs of new
-    /// connections on old ports.
-    fn capture(flows: u64, packets: u64, seed: u64) -> Vec<u8> {
-        let mut state = seed;
-        let mut dice = |sides: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % sides
-        };
-        let mut next = vec![[0u32; 2]; flows as usize];
-        let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
-        for value in [0u32, 0, 65_535, 228] {
-            file.extend(value.to_le_bytes());
-        }
-        for number in 0..packets {
-            let flow = dice(flows);
-            let side = dice(2) as usize;
-            let udp = dice(8) == 0;
-            let sent = &mut next[flow as usize];
-            let opens = sent[0] == 0 || dice(300) == 0;
-            let (flags, payload) = match () {
-                () if opens => (2, 0),
-                () if side == 1 => (16, 0),
-                () => (16, 100),
-            };
-            if opens {
-                sent[0] = dice(1 << 20) as u32 + 1;
-            }
-            let again = dice(20) == 0;
-            let seq = sent[side].wrapping_sub(if again { 100 } else { 0 });
-            let ack = sent[1 - side];
-            if !again {
-                sent[side] = seq.wrapping_add(u32::from(opens) + u32::from(payload));
-            }
-            let ends = [[10, 0, (flow >> 8) as u8, flow as u8], [11, 0, 0, 1]];
-            let ports = [4000 + (flow % 7) as u16, 80];
-            let header: u16 = if udp { 8 } else { 20 };
-            let mut packet = vec![0x45, 0];
-            packet.extend((20 + header + payload).to_be_bytes());
-            packet.extend([0, 0, 0x40, 0, 64, if udp { 17 } else { 6 }, 0, 0]);
-            packet.extend(ends[side].iter().chain(&ends[1 - side]));
-            packet.extend(ports[side].to_be_bytes());
-            packet.extend(ports[1 - side].to_be_bytes());
-            if udp {
-                packet.extend((8 + payload).to_be_bytes());
-                packet.extend([0, 0]);
-            } else {
-                packet.extend(seq.to_be_bytes());
-                packet.extend(ack.to_be_bytes());
-                packet.extend([5 << 4, flags, 200, 0, 0, 0, 0, 0]);
-            }
-            let kept = packet.len() as u32;
-            for value in [number as u32 / 1000, number as u32 % 1000 * 1000] {
-                file.extend(value.to_le_bytes());
-            }
-            for value in [kept, kept + u32::from(payload)] {
-                file.extend(value.to_le_bytes());
-            }
-            file.extend(packet);
-        }
-        file
-    }
-
-    /// All that is told of `file`, and how many connections are.
-    fn told(file: &[u8], most: usize, parts: usize, watch: &mut impl Watch) -> (String, usize) {
-        let file = CaptureFile::from_reader(Cursor::new(file.to_vec()), Path::new("made"));
-        let options = Options {
-            max_connections: NonZeroUsize::new(most).expect("not zero"),
-            interval: Some((Time::from_secs(2), Time::from_secs(9))),
-        };
-        let analysis = analyze_on(file.expect("a capture"), options, parts, watch);
-        let document = serde_json::to_string(&analysis).expect("a document");
-        let connections = Columns::of(&analysis.connections).csv();
-        let conversations = Columns::of(&analysis.conversations).csv();
-        let text = [document, connections, conversations].join("\n");
-        (text, analysis.connections.len() / 2)
-    }
-
-    /// Keeps the number of each connection at its first segment.
-    #[derive(Default)]
-    struct Numbers(Vec<u32>);
-
-    impl Watch for Numbers {
-        fn segment(&mut self, segment: Segment) {
-            if self.0.last().is_none_or(|last| segment.connection > *last) {
-                self.0.push(segment.connection);
-            }
-        }
-        fn sack(&mut self, _: Sack) {}
-        fn datagram(&mut self, _: Datagram) {}
-    }
-
-    #[test]
-    fn the_same_is_told_whatever_the_number_of_parts() {
-        for (flows, seed) in [(1, 1), (2, 2), (9, 3), (700, 4)] {
-            let file = capture(flows, 25_000, seed);
-            let mut numbers = Numbers::default();
-            let (alone, connections) = told(&file, 50_000, 1, &mut numbers);
-            // In the order of their first packets.
-            assert!(numbers.0.into_iter().eq(1..=connections as u32));
-            for parts in 2..=4 {
-                let (shared, _) = told(&file, 50_000, parts, &mut ());
-                assert!(shared == alone, "{flows} flows in {parts} parts");
-            }
-        }
-    }
-
-    #[test]
-    fn the_same_are_given_up_whatever_the_number_of_parts() {
-        let file = capture(11_000, 60_000, 5);
-        // Near enough to its bounds at once, and only after many batches.
-        for most in [5_000, 9_000] {
-            let (alone, connections) = told(&file, most, 1, &mut ());
-            assert_eq!(connections, most);
-            assert!(alone.contains("connections-given-up"));
-            for parts in [2, 4] {
-                let (shared, _) = told(&file, most, parts, &mut ());
-                assert!(shared == alone, "{most} of them in {parts} parts");
-            }
-        }
-    }
-
-    #[test]
-    fn an_analysis_in_parts_ends_when_it_is_told_to() {
-        struct Stops;
-        impl Watch for Stops {
-            fn on(&self) -> bool {
-                false
-            }
-            fn segment(&mut self, _: Segment) {}
-            fn sack(&mut self, _: Sack) {}
-            fn datagram(&mut self, _: Datagram) {}
-            fn goes_on(&mut self) -> bool {
-                false
-            }
-        }
-        // The rest of the capture never comes.
-        let (silent, held) = std::io::pipe().expect("a pipe");
-        let begun = Cursor::new(capture(3, 10, 6)).chain(silent);
-        let file = CaptureFile::from_reader(begun, Path::new("silent")).expect("a capture");
-        let analysis = analyze_on(file, Options::default(), 2, &mut Stops);
-        assert_eq!(analysis.packets, 0);
-        drop(held);
-    }
-}
+mod tests;

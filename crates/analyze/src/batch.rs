@@ -1,7 +1,7 @@
-//! Packets as one core hands them to the other.
+//! Packets as whoever reads them hands them to those who count.
 //!
 //! A segment with room for all that it may tell is as long as two lines of a cache, each of which is
-//! fetched from the other core twice; nearly all of them tell less, and are handed over as that.
+//! fetched from another core twice; nearly all of them tell less, and are handed over as that.
 
 use cclab_trace::captured::{Carried, PlainSegment};
 use cclab_units::Time;
@@ -10,6 +10,7 @@ use crate::endpoints::Endpoints;
 
 /// Packets that are handed over at once: few enough to stay in a core's cache.
 pub(crate) const PACKETS: usize = 1024;
+const _: () = assert!(PACKETS <= 1 << 16, "places are of sixteen bits");
 
 /// Packets, and when the capture's first was seen.
 pub(crate) struct Batch {

@@ -7,12 +7,14 @@ use std::path::Path;
 use cclab_trace::captured::CaptureFile;
 use cclab_units::Time;
 
+use crate::analysis::analyze_on;
 use crate::segments::{Datagram, Kind, Sack, Segment};
 use crate::{Analysis, Options, Watch, analyze_file};
 
 /// Analyses `data` as a capture file and checks what holds of every analysis.
 pub fn fuzz_capture(data: &[u8]) {
-    let Ok(file) = CaptureFile::from_reader(Cursor::new(data.to_vec()), Path::new("fuzz")) else {
+    let capture = || CaptureFile::from_reader(Cursor::new(data.to_vec()), Path::new("fuzz"));
+    let Ok(file) = capture() else {
         return;
     };
     // Few connections, so that some are given up.
@@ -24,6 +26,13 @@ pub fn fuzz_capture(data: &[u8]) {
     let analysis = analyze_file(file, options, &mut told);
     check(&analysis);
     told.check(&analysis);
+    // Several cores count as one does, where all are kept.
+    let counted = |parts: usize| {
+        let file = capture().expect("it was opened before");
+        let analysis = analyze_on(file, Options::default(), parts, &mut ());
+        format!("{analysis:?}")
+    };
+    assert!(counted(3) == counted(1), "in parts it is another analysis");
 }
 
 /// Analyses `data` as a conversation, [`STEP`] bytes for a segment: sequence numbers lie near one

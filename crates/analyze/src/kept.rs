@@ -12,8 +12,8 @@ use crate::endpoints::Endpoints;
 /// Bytes that each may take beyond its own size, on average of all that may be kept.
 const MEMORY_EACH: usize = 5 << 10;
 
-/// What may still come after a batch that does not bring it near its bounds, before anything is given
-/// up: so many batches are under way at most.
+/// Batches that may still come when one has brought it near its bounds, before anything is given up for its
+/// memory: as many are under way to those who count parts at most.
 pub(crate) const UNDERWAY: usize = 8;
 
 /// Connections or conversations, those that were idle longest given up where there are too many.
@@ -30,7 +30,7 @@ pub(crate) struct Kept<T> {
     /// longer than now: the least is looked at first when one is to be given up.
     idle: BinaryHeap<Reverse<(u64, usize)>>,
     most: usize,
-    /// Whether any may be given up.
+    /// Whether any may be given up for the memory of all.
     bounded: bool,
     /// The number of the latest.
     latest: u32,
@@ -67,7 +67,7 @@ impl<T> Kept<T> {
 
     /// At most `most`.
     pub fn new(most: NonZeroUsize) -> Kept<T> {
-        let mut kept = Kept {
+        Kept {
             places: Vec::new(),
             free: Vec::new(),
             current: HashMap::default(),
@@ -78,9 +78,7 @@ impl<T> Kept<T> {
             latest: 0,
             memory: 0,
             evicted: 0,
-        };
-        kept.bounded = kept.burden().is_near(most);
-        kept
+        }
     }
 
     /// What `parts` keep, of which none has given up any, as if one had taken their packets in their
@@ -110,7 +108,12 @@ impl<T> Kept<T> {
         }
     }
 
-    /// From now on some are given up where there are too many.
+    /// Whether some are given up where all take too much memory.
+    pub fn is_bounded(&self) -> bool {
+        self.bounded
+    }
+
+    /// From now on some are given up where all take too much memory.
     pub fn bound(&mut self) {
         self.bounded = true;
     }
@@ -198,6 +201,7 @@ impl<T> Kept<T> {
 
     /// Gives up the one that was idle longest.
     fn give_up(&mut self) {
+        debug_assert!(self.bounded, "a part gives up none");
         while let Some(Reverse((since, place))) = self.idle.pop() {
             let Some(held) = &self.places[place] else {
                 continue;
@@ -244,7 +248,8 @@ impl Burden {
     }
 
     /// Whether some may have to be given up when [`UNDERWAY`] more batches are counted, where `most`
-    /// are kept. Memory grows by doubling: half of it is near.
+    /// are kept. Most memory grows by doubling: half of it is near. What a histogram takes may grow faster, so
+    /// that somewhat more than is meant may be in use for these batches.
     pub fn is_near(self, most: NonZeroUsize) -> bool {
         self.kept + UNDERWAY * PACKETS > most.get() || self.memory > meant_for(most.get()) / 2
     }

@@ -2,19 +2,21 @@
 //!
 //! What is counted of one does not depend on others, as long as none has to be given up: each is one
 //! part's, from its first packet to its last. Whoever has little to count reads the capture on for all, so that
-//! cores stay busy however unevenly packets fall on parts; the only one of a capture's connections is counted
-//! on one core and read on another. Where the table comes near its bounds the parts are put together, and
+//! cores stay busy however unevenly packets fall on parts: a capture of one connection is counted on one core and
+//! read on another. Where the table comes near its bounds the parts are put together, and
 //! one core counts on.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use crate::batch::Batch;
 use crate::kept::UNDERWAY;
 use crate::reading::{PATIENCE, Source};
-use crate::table::{Burdens, Table, are_near};
+use crate::table::{Burdens, Table, bounded_from};
 
 /// Batches that one who counts wants to be there: if fewer are, it reads.
 const SUPPLY: u64 = 3;
@@ -27,48 +29,48 @@ pub(crate) struct Counted {
     pub ended: bool,
 }
 
-/// Counts what `source` holds in as many parts as there are `tables`, each of which `count` takes a
-/// batch's packets into; None if `goes_on`, asked now and then, says no.
+/// Counts what `source` holds in as many parts as there are `tables`: `take` counts a batch's packets of a part in
+/// its table. None if `goes_on`, asked now and then, says no.
 pub(crate) fn count(
     source: Source,
     tables: Vec<Table>,
     most: NonZeroUsize,
-    count: fn(&mut Table, &Batch, usize),
+    take: fn(&mut Table, &Batch, usize),
     mut goes_on: impl FnMut() -> bool,
 ) -> Option<Counted> {
     let shared = Arc::new(Shared::new(source, tables.len(), most));
-    let threads: Vec<JoinHandle<Table>> = tables
-        .into_iter()
-        .enumerate()
-        .map(|(part, table)| {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || Counter { shared, part }.run(table, count))
-        })
-        .collect();
-    let mut state = shared.lock();
-    while state.at_work > 0 {
-        let waited = shared.ended.wait_timeout(state, PATIENCE);
-        drop(waited.unwrap_or_else(PoisonError::into_inner).0);
-        let goes_on = goes_on();
-        state = shared.lock();
-        if !goes_on {
-            // They end when they next look; nobody waits for one that reads.
-            state.abandoned = true;
-            shared.changed.notify_all();
-            return None;
+    for (part, table) in tables.into_iter().enumerate() {
+        let counter = Counter {
+            shared: Arc::clone(&shared),
+            part,
+        };
+        let begun = thread::Builder::new().spawn(move || counter.count(table, take));
+        if let Err(error) = begun {
+            shared.abandon();
+            panic!("no thread to count on: {error}");
         }
     }
-    let (source, ended) = (state.source.take(), state.ended);
-    drop(state);
-    let tables = threads
-        .into_iter()
-        .map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|p| std::panic::resume_unwind(p))
-        })
-        .collect();
-    source.map(|source| Counted {
+    let mut state = shared.lock();
+    loop {
+        if let Some(panic) = state.panic.take() {
+            drop(state);
+            std::panic::resume_unwind(panic);
+        }
+        if state.at_work == 0 {
+            break;
+        }
+        let waited = shared.ended.wait_timeout(state, PATIENCE);
+        drop(waited.unwrap_or_else(PoisonError::into_inner).0);
+        if !goes_on() {
+            // They end when they next look; nobody waits for one that reads.
+            shared.abandon();
+            return None;
+        }
+        state = shared.lock();
+    }
+    let tables = std::mem::take(&mut state.counted);
+    let ended = state.ended;
+    state.source.take().map(|source| Counted {
         source: *source,
         tables,
         ended,
@@ -79,7 +81,7 @@ struct Shared {
     state: Mutex<State>,
     /// There is something to count, or to read.
     changed: Condvar,
-    /// One that counted has ended.
+    /// One that counts has ended.
     ended: Condvar,
 }
 
@@ -89,8 +91,8 @@ struct State {
     most: NonZeroUsize,
     /// Whether the source has nothing more.
     ended: bool,
-    /// The first batch that is to be counted by one core.
-    alone_from: u64,
+    /// The first batch that is to be counted by one core, if there is any.
+    alone_from: Option<u64>,
     abandoned: bool,
     /// Batches that not all have counted, in order, and the number of the first.
     underway: VecDeque<Underway>,
@@ -101,6 +103,9 @@ struct State {
     /// Those that wait, and those that have not ended.
     waiting: usize,
     at_work: usize,
+    /// What those that have ended counted, in any order; why one has not.
+    counted: Vec<Table>,
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 struct Underway {
@@ -118,7 +123,7 @@ impl Shared {
                 source: Some(Box::new(source)),
                 most,
                 ended: false,
-                alone_from: u64::MAX,
+                alone_from: None,
                 abandoned: false,
                 underway: VecDeque::new(),
                 first: 0,
@@ -126,6 +131,8 @@ impl Shared {
                 empty: Vec::new(),
                 waiting: 0,
                 at_work: parts,
+                counted: Vec::new(),
+                panic: None,
             }),
             changed: Condvar::new(),
             ended: Condvar::new(),
@@ -134,6 +141,12 @@ impl Shared {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever counts is to end.
+    fn abandon(&self) {
+        self.lock().abandoned = true;
+        self.changed.notify_all();
     }
 
     /// Wakes those that wait.
@@ -157,7 +170,10 @@ impl State {
 
     /// Whether nothing more is read.
     fn is_read(&self) -> bool {
-        self.ended || self.read_next() >= self.alone_from
+        self.ended
+            || self
+                .alone_from
+                .is_some_and(|alone| self.read_next() >= alone)
     }
 
     /// The source, if it may be read now.
@@ -212,8 +228,8 @@ impl State {
         while self.underway.front().is_some_and(|oldest| oldest.left == 0)
             && let Some(passed) = self.underway.pop_front()
         {
-            if self.alone_from == u64::MAX && are_near(passed.burdens, self.most) {
-                self.alone_from = self.first + UNDERWAY as u64;
+            if self.alone_from.is_none() {
+                self.alone_from = bounded_from(self.first, passed.burdens, self.most);
             }
             self.first += 1;
             if let Some(mut empty) = Arc::into_inner(passed.batch) {
@@ -239,7 +255,23 @@ struct Counter {
 }
 
 impl Counter {
-    fn run(&self, mut table: Table, count: fn(&mut Table, &Batch, usize)) -> Table {
+    /// Counts to the end. Where it panics, the others do not wait for it.
+    fn count(self, table: Table, take: fn(&mut Table, &Batch, usize)) {
+        let counted = catch_unwind(AssertUnwindSafe(|| self.run(table, take)));
+        let mut state = self.shared.lock();
+        state.at_work -= 1;
+        match counted {
+            Ok(table) => state.counted.push(table),
+            Err(panic) => {
+                state.panic.get_or_insert(panic);
+                state.abandoned = true;
+            }
+        }
+        self.shared.changed.notify_all();
+        self.shared.ended.notify_all();
+    }
+
+    fn run(&self, mut table: Table, take: fn(&mut Table, &Batch, usize)) -> Table {
         let mut state = self.shared.lock();
         loop {
             match state.work(self.part) {
@@ -252,7 +284,7 @@ impl Counter {
                 }
                 Work::Count(batch) => {
                     drop(state);
-                    count(&mut table, &batch, self.part);
+                    take(&mut table, &batch, self.part);
                     // The last to pass it empties it.
                     drop(batch);
                     state = self.shared.lock();
@@ -268,16 +300,5 @@ impl Counter {
                 Work::None => return table,
             }
         }
-    }
-}
-
-/// However it ends: where it panics, the others do not wait for it.
-impl Drop for Counter {
-    fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.at_work -= 1;
-        state.abandoned |= thread::panicking();
-        self.shared.changed.notify_all();
-        self.shared.ended.notify_all();
     }
 }

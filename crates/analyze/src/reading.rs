@@ -1,4 +1,5 @@
-//! A capture is read and taken apart on one core while what is in it is counted on another.
+//! A capture is read and taken apart: by whoever counts and has time, or on a core of its own while what is in it
+//! is counted on another.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
@@ -15,7 +16,7 @@ use crate::batch::Batch;
 /// Batches that wait at most.
 const WAITING: usize = 4;
 
-/// How long nothing comes before it is asked whether to go on.
+/// How long nothing comes before whoever waits for it asks whether to go on.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What was read.

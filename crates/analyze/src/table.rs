@@ -23,11 +23,13 @@ pub(crate) struct Table {
     most: NonZeroUsize,
     /// The interval asked for, since the capture's first packet.
     interval: Option<(Time, Time)>,
-    /// Batches to come before some may be given up; None while that is far.
-    bounded_in: Option<usize>,
+    /// Batches that were counted, and the first in which some may be given up for their memory; None
+    /// while that is far.
+    batches: u64,
+    bounded_from: Option<u64>,
 }
 
-/// A packet of a capture.
+/// Which packet was seen, and when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sighting {
     /// Its number, of those that are counted.
@@ -44,34 +46,32 @@ pub(crate) type Burdens = [Burden; 2];
 impl Table {
     /// A table of at most `most` connections, and as many conversations.
     pub fn new(most: NonZeroUsize, interval: Option<(Time, Time)>) -> Table {
-        Table {
+        let mut table = Table {
             connections: Kept::new(most),
             conversations: Kept::new(most),
             most,
             interval,
-            bounded_in: None,
+            batches: 0,
+            bounded_from: None,
+        };
+        if are_near(table.burdens(), most) {
+            table.bound();
         }
+        table
     }
 
-    /// What `parts` saw, of which none has given up any; some may be from now on, unless the capture
-    /// `ended`.
-    pub fn joined(parts: Vec<Table>, ended: bool) -> Option<Table> {
-        let (most, interval) = parts.first().map(|part| (part.most, part.interval))?;
+    /// Takes over what `parts` saw, of which none has given up any; some may be from now on, unless the
+    /// capture `ended`. It has seen nothing itself.
+    pub fn join(&mut self, parts: Vec<Table>, ended: bool) {
         let (connections, conversations): (Vec<_>, Vec<_>) = parts
             .into_iter()
             .map(|part| (part.connections, part.conversations))
             .unzip();
-        let mut whole = Table {
-            connections: Kept::joined(most, connections),
-            conversations: Kept::joined(most, conversations),
-            most,
-            interval,
-            bounded_in: None,
-        };
+        self.connections = Kept::joined(self.most, connections);
+        self.conversations = Kept::joined(self.most, conversations);
         if !ended {
-            whole.bound();
+            self.bound();
         }
-        Some(whole)
     }
 
     /// How much is kept.
@@ -79,21 +79,26 @@ impl Table {
         [self.connections.burden(), self.conversations.burden()]
     }
 
-    /// A batch was counted. Where that brought the table near its bounds, some may be given up once
-    /// [`UNDERWAY`] more were: as many may be under way to other processors, whose parts of the table
-    /// none is given up of.
+    /// Whether some may be given up for their memory.
+    pub fn is_bounded(&self) -> bool {
+        self.connections.is_bounded()
+    }
+
+    /// A batch was counted.
     pub fn batch_ends(&mut self) {
-        match self.bounded_in {
-            Some(0) => {}
-            Some(1) => self.bound(),
-            Some(batches) => self.bounded_in = Some(batches - 1),
-            None if are_near(self.burdens(), self.most) => self.bounded_in = Some(UNDERWAY - 1),
-            None => {}
+        if self.is_bounded() {
+            return;
+        }
+        if self.bounded_from.is_none() {
+            self.bounded_from = bounded_from(self.batches, self.burdens(), self.most);
+        }
+        self.batches += 1;
+        if self.bounded_from == Some(self.batches) {
+            self.bound();
         }
     }
 
     fn bound(&mut self) {
-        self.bounded_in = Some(0);
         self.connections.bound();
         self.conversations.bound();
     }
@@ -189,8 +194,14 @@ impl Table {
     }
 }
 
-/// Whether a table that keeps so much, and `most` of each, is near its bounds.
-pub(crate) fn are_near(burdens: Burdens, most: NonZeroUsize) -> bool {
+/// The first batch in which some may be given up for their memory, where so much was kept, of `most` at most, when
+/// the batch with this number was counted; None while that is far. It comes [`UNDERWAY`] later, as so many may be
+/// under way to the parts of a table, of which none is given up.
+pub(crate) fn bounded_from(batch: u64, burdens: Burdens, most: NonZeroUsize) -> Option<u64> {
+    are_near(burdens, most).then_some(batch + UNDERWAY as u64)
+}
+
+fn are_near(burdens: Burdens, most: NonZeroUsize) -> bool {
     burdens.iter().any(|burden| burden.is_near(most))
 }
 

@@ -1,7 +1,11 @@
 //! From a packet capture to the numbers of its connections.
 
 use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use cclab_analyze::segments::{Datagram, Sack, Segment};
 use cclab_analyze::{Analysis, Options, Series, Watch, analyze_file};
@@ -14,6 +18,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error;
+
+/// How long a capture is waited for before signals are looked at.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The rows of a table of an analysis, until they are asked for in a form.
 #[pyclass(frozen, module = "cclab._core")]
@@ -145,7 +152,7 @@ fn analyzed(
     options: Options,
     series: Option<&Path>,
 ) -> PyResult<Analysis> {
-    let file = CaptureFile::open_within(path, expansion).map_err(error::capture)?;
+    let file = opened(path, expansion)?;
     let Some(folder) = series else {
         let mut heeding = Heeding::new(());
         let analysis = analyze_file(file, options, &mut heeding);
@@ -163,6 +170,27 @@ fn analyzed(
             .finish()
             .map(|()| analysis)
             .map_err(error::run),
+    }
+}
+
+/// Opens a capture. Where it is a pipe, that waits for who writes it, and signals are heeded meanwhile.
+fn opened(path: &Path, expansion: Expansion) -> PyResult<CaptureFile> {
+    let (tell, told) = channel();
+    let path = path.to_owned();
+    let opener = thread::spawn(move || {
+        // Nobody hears it where a signal was first.
+        let _ = tell.send(CaptureFile::open_within(&path, expansion));
+    });
+    loop {
+        match told.recv_timeout(PATIENCE) {
+            Ok(file) => return file.map_err(error::capture),
+            Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    match opener.join() {
+        Err(panic) => resume_unwind(panic),
+        Ok(()) => unreachable!("what was opened is told"),
     }
 }
 
