@@ -259,8 +259,8 @@ fn problems(skips: &Skips, evicted: u64, backwards: u64) -> Vec<Problem> {
         (
             "time-backwards",
             backwards,
-            "packets are earlier than one before them in the file; they count as simultaneous \
-             with it. `reordercap OLD NEW` puts a file in order",
+            "packets are earlier than one before them of their connection or conversation; they count \
+             as simultaneous with it. `reordercap OLD NEW` puts a file in order",
         ),
     ];
     let own = own.into_iter().filter(|(_, count, _)| *count > 0);

@@ -16,7 +16,7 @@ pub(crate) struct Connection {
     pub first: Time,
     /// When its last packet was seen.
     pub last: Time,
-    /// Packets that were seen at an earlier time than one before them in the file.
+    /// Packets that were seen at an earlier time than one before them here.
     pub backwards: u64,
     /// What each end sent.
     pub sending: [Sending; 2],

@@ -21,7 +21,7 @@ pub(crate) struct Conversation {
     ends: [Endpoint; 2],
     first: Time,
     last: Time,
-    /// Datagrams that were seen at an earlier time than one before them in the file.
+    /// Datagrams that were seen at an earlier time than one before them here.
     pub backwards: u64,
     /// What each end sent.
     pub sending: [Sending; 2],
