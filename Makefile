@@ -162,8 +162,8 @@ test-python: develop
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
 		xvfb:Xvfb chromium:chromium flent:flent python3-matplotlib \
 		zsh:zsh fish:fish man-db:man mandoc:mandoc
-	@# They start cclab some thousand times: it is compiled once for all of them, where Python keeps
-	@# nothing that it compiles by itself, too (PYTHONDONTWRITEBYTECODE).
+	@# The tests start cclab some thousand times. Its Python is compiled once for all: with
+	@# PYTHONDONTWRITEBYTECODE each start would compile it again.
 	$(BIN)/python -m compileall -q python tests/attacks
 	@echo "== pytest"
 	# On all processors; the tests of a file stay together as far as that keeps none idle, since

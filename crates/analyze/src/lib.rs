@@ -6,9 +6,10 @@
 //! is in `docs/analyze.md`.
 //!
 //! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
-//! filled; `reading` hands out segments, in a `batch` each time, to one core or, by `parts`, to several; `together` holds the flows against each other; `table` keeps them, `connection`
-//! tells one from the next on the same ports, `direction` counts what one end sends, `conversation` what both do over UDP. That rests
-//! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
+//! filled; `reading` hands out segments, in a `batch` each time, to one core or, by `parts`, to
+//! several; `together` holds the flows against each other; `table` keeps them, `connection` tells
+//! one from the next on the same ports, `direction` counts what one end sends, `conversation` what
+//! both do over UDP. That rests on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time), `moments` and
 //! `quantile`. [`segments`] is each segment and datagram with what
 //! it was, for those who [`Watch`].
@@ -44,6 +45,7 @@ mod together;
 pub use analysis::{Analysis, Options, Problem, analyze, analyze_file};
 pub use connections::{Direction, End, Limit};
 pub use conversations::{Speaks, Talk};
+pub use reading::PATIENCE;
 pub use segments::{Series, Watch};
 pub use together::{Interval, LEAST_SHARE, Share, Together};
 

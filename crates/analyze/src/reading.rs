@@ -17,7 +17,7 @@ use crate::batch::Batch;
 const WAITING: usize = 4;
 
 /// How long nothing comes before whoever waits for it asks whether to go on.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+pub const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What was read.
 #[derive(Default)]

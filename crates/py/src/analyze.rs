@@ -5,10 +5,9 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
 
 use cclab_analyze::segments::{Datagram, Sack, Segment};
-use cclab_analyze::{Analysis, Options, Series, Watch, analyze_file};
+use cclab_analyze::{Analysis, Options, PATIENCE, Series, Watch, analyze_file};
 use cclab_trace::captured::{CaptureFile, Expansion};
 use cclab_trace::table::Row;
 use cclab_trace::{Columns, TableWriter, Value};
@@ -18,9 +17,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error;
-
-/// How long a capture is waited for before signals are looked at.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The rows of a table of an analysis, until they are asked for in a form.
 #[pyclass(frozen, module = "cclab._core")]
