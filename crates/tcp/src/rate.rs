@@ -2,12 +2,12 @@
 //! `tcp_rate.c`).
 
 use cclab_cc::RateSample;
-use cclab_units::Time;
+use cclab_units::{Time, Usual};
 
 use crate::scoreboard::Segment;
 
 /// The connection's side of the estimator.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct RateEstimator {
     delivered: u64,
     delivered_time: Time,
@@ -28,6 +28,16 @@ struct Sampled {
     resent: bool,
     tx_in_flight: u32,
     lost_ever: u32,
+}
+
+impl Usual for RateEstimator {
+    const USUAL: &'static RateEstimator = &RateEstimator {
+        delivered: 0,
+        delivered_time: Time::ZERO,
+        first_sent: Time::ZERO,
+        app_limited_until: 0,
+        sample: None,
+    };
 }
 
 impl RateEstimator {
@@ -113,7 +123,7 @@ mod tests {
     #[test]
     fn a_steady_stream_is_measured_at_its_rate() {
         // 1000 bytes every 10 ms, RTT 50 ms: 800 kbit/s.
-        let mut rate = RateEstimator::default();
+        let mut rate = *RateEstimator::USUAL;
         let ms = Time::from_millis;
         let mut flying = std::collections::VecDeque::new();
         let mut last = None;

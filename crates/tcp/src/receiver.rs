@@ -164,7 +164,7 @@ pub struct Receiver {
     /// `None` of an honest receiver.
     misbehaving: Option<Box<Misbehaving>>,
     /// An acknowledgement of what was there before the last segment.
-    early: Option<Packet>,
+    early: Option<Box<Packet>>,
     syn_ack_at: Option<Time>,
     /// When the last packet came, and whether what leaves next bears that time, since nobody has
     /// looked at the clock meanwhile.
@@ -205,9 +205,7 @@ impl Receiver {
             syn_acks: 0,
             echo_congestion: false,
             ack_before_change: None,
-            buffer: config
-                .buffer
-                .map(|buffer| Buffer::new(buffer, u64::from(config.mss_payload))),
+            buffer: Buffer::new(&config),
             delayed: DelayedAck::new(&config.ack),
             linux: Linux::new(&config),
             misbehaving: config
@@ -300,7 +298,7 @@ impl Receiver {
     #[inline(never)]
     fn transmit_before_all(&mut self, now: Time, packet: &mut Packet) -> bool {
         if let Some(early) = self.early.take() {
-            *packet = early;
+            *packet = *early;
         } else if let Some(offset) = self.ack_before_change.take() {
             self.ack_of(now, offset, !self.echo_congestion, packet);
         }

@@ -5,10 +5,12 @@
 //! `4 rttvar`, as the BSD code that the RFC describes does: with a clock of whole ticks the
 //! rounding is then BSD's and ns-2's own.
 
+use std::sync::Arc;
+
 use cclab_units::Time;
 use cclab_units::hint::rarely;
 
-use crate::profile::{RtoFloor, RtoRules, RttClock};
+use crate::profile::{Profile, RtoFloor, RttClock};
 
 /// No timer of a profile is longer than 2^16 times its minimum: more doublings than these
 /// change nothing.
@@ -17,7 +19,8 @@ const MAX_BACKOFFS: u32 = 16;
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    rules: RtoRules,
+    /// Shared by flows of one stack.
+    profile: Arc<Profile>,
     /// Nanoseconds in one unit of the fields below: 1, 1000 in the kernel's arithmetic, or a
     /// tick of a clock that times one segment a round.
     unit_ns: u64,
@@ -46,14 +49,15 @@ struct LinuxVariance {
 
 impl RttEstimator {
     /// An estimator before its first sample.
-    pub fn new(rules: &RtoRules) -> RttEstimator {
+    pub fn new(profile: &Arc<Profile>) -> RttEstimator {
+        let rules = &profile.rto;
         let unit_ns = match (rules.floor, rules.clock) {
             (RtoFloor::Variance, _) => 1_000,
             (RtoFloor::Total, RttClock::OnePerRound(tick)) => tick.as_nanos().max(1),
             (RtoFloor::Total, _) => 1,
         };
         RttEstimator {
-            rules: *rules,
+            profile: Arc::clone(profile),
             unit_ns,
             srtt_x8: 0,
             rttvar_x4: 0,
@@ -71,7 +75,7 @@ impl RttEstimator {
     /// A ticking clock reads the difference of two tick counts, so that the reading depends
     /// on where in a tick the segment left; it reads at least one tick, as ns-2 and BSD do.
     pub fn quantise(&self, sent: Time, now: Time) -> Time {
-        match self.rules.clock {
+        match self.profile.rto.clock {
             RttClock::SendTime => now - sent,
             RttClock::Echo(tick) | RttClock::OnePerRound(tick) => {
                 let tick_ns = tick.as_nanos().max(1);
@@ -90,7 +94,7 @@ impl RttEstimator {
         if !self.sampled || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
-        match self.rules.floor {
+        match self.profile.rto.floor {
             RtoFloor::Total => self.standard_step(rtt),
             RtoFloor::Variance => self.linux_step(rtt.as_micros(), snd_una, snd_nxt),
         }
@@ -115,20 +119,20 @@ impl RttEstimator {
         }
         let srtt = Time::from_nanos((self.srtt_x8 >> 3).saturating_mul(self.unit_ns));
         let spread = Time::from_nanos(self.rttvar_x4.saturating_mul(self.unit_ns)); // K = 4
-        let timeout = srtt + spread.max(self.rules.granularity);
-        self.base = if timeout <= self.rules.min {
-            self.rules.min // the common case on short paths, and free of the division below
+        let timeout = srtt + spread.max(self.profile.rto.granularity);
+        self.base = if timeout <= self.profile.rto.min {
+            self.profile.rto.min // the common case on short paths, and free of the division below
         } else {
             timeout
-                .round_up_to(self.rules.granularity)
-                .min(self.rules.max)
+                .round_up_to(self.profile.rto.granularity)
+                .min(self.profile.rto.max)
         };
     }
 
     /// One step of Linux 6.12's `tcp_rtt_estimator` on microseconds.
     #[inline(always)] // once for each acknowledgement: a call costs more than what it does
     fn linux_step(&mut self, m: u64, snd_una: u64, snd_nxt: u64) {
-        let floor = self.rules.min.as_micros();
+        let floor = self.profile.rto.min.as_micros();
         let linux = &mut self.linux;
         if self.sampled {
             let srtt = self.srtt_x8 >> 3;
@@ -165,13 +169,13 @@ impl RttEstimator {
         }
         self.srtt_x8 = self.srtt_x8.max(1);
         let timeout = (self.srtt_x8 >> 3) + linux.rttvar;
-        self.base = self.ticks_up(timeout).min(self.rules.max);
+        self.base = self.ticks_up(timeout).min(self.profile.rto.max);
     }
 
     /// `micros` rounded up to the timer's tick. In 32 bits where it fits, as it does up to
     /// 71 minutes: a 64-bit division per acknowledgement costs several times as much.
     fn ticks_up(&self, micros: u64) -> Time {
-        let tick = self.rules.granularity.as_micros();
+        let tick = self.profile.rto.granularity.as_micros();
         match (u32::try_from(micros), u32::try_from(tick)) {
             (_, Ok(0 | 1)) => Time::from_micros(micros),
             (Ok(micros), Ok(tick)) => {
@@ -179,7 +183,7 @@ impl RttEstimator {
             }
             _ => {
                 rarely();
-                Time::from_micros(micros).round_up_to(self.rules.granularity)
+                Time::from_micros(micros).round_up_to(self.profile.rto.granularity)
             }
         }
     }
@@ -187,12 +191,12 @@ impl RttEstimator {
     /// The retransmission timeout, backed off and within the profile's bounds.
     pub fn rto(&self) -> Time {
         // A kernel's floor lies inside the variance; elsewhere the base is floored already.
-        (self.base * (1 << self.backoffs)).min(self.rules.max)
+        (self.base * (1 << self.backoffs)).min(self.profile.rto.max)
     }
 
     /// The timer expired: doubles the timeout (RFC 6298 section 5.5).
     pub fn back_off(&mut self) {
-        if self.rto() < self.rules.max {
+        if self.rto() < self.profile.rto.max {
             self.backoffs = (self.backoffs + 1).min(MAX_BACKOFFS);
         }
     }
@@ -207,7 +211,7 @@ impl RttEstimator {
 
     /// The timeout until the first sample.
     pub fn start_from(&mut self, timeout: Time) {
-        self.base = timeout.max(self.base).min(self.rules.max);
+        self.base = timeout.max(self.base).min(self.profile.rto.max);
     }
 
     /// Doublings since the last [`RttEstimator::on_new_ack`].
@@ -252,10 +256,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::profile::find;
+    use crate::profile::{RtoRules, find};
 
     fn rules(profile: &str) -> RtoRules {
         find(profile).expect("a profile of the registry").rto
+    }
+
+    fn estimator(rto: RtoRules) -> RttEstimator {
+        let profile = find("rfc").expect("a profile of the registry");
+        RttEstimator::new(&Arc::new(Profile {
+            rto,
+            ..profile.clone()
+        }))
     }
 
     fn ms(n: u64) -> Time {
@@ -264,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_standard_by_hand() {
-        let mut rtt = RttEstimator::new(&RtoRules {
+        let mut rtt = estimator(RtoRules {
             min: ms(200),
             ..rules("rfc")
         });
@@ -294,10 +306,10 @@ mod tests {
 
     #[test]
     fn the_whole_is_floored_and_the_variance_has_a_granularity() {
-        let mut rtt = RttEstimator::new(&rules("rfc"));
+        let mut rtt = estimator(rules("rfc"));
         rtt.on_sample(ms(10), 0, 0);
         assert_eq!(rtt.rto(), Time::from_secs(1)); // section 2.4
-        let mut rtt = RttEstimator::new(&RtoRules {
+        let mut rtt = estimator(RtoRules {
             min: ms(1),
             ..rules("rfc")
         });
@@ -309,7 +321,7 @@ mod tests {
 
     #[test]
     fn backoff_doubles_up_to_the_maximum_and_ends_with_new_data() {
-        let mut rtt = RttEstimator::new(&rules("rfc"));
+        let mut rtt = estimator(rules("rfc"));
         let seen: Vec<_> = (0..8)
             .map(|_| {
                 let rto = rtt.rto().as_millis() / 1000;
@@ -324,7 +336,7 @@ mod tests {
 
     #[test]
     fn linux_adds_at_least_its_minimum_to_srtt() {
-        let mut rtt = RttEstimator::new(&rules("linux-6.12"));
+        let mut rtt = estimator(rules("linux-6.12"));
         rtt.on_sample(ms(40), 0, 14_600);
         // mdev_x4 = 80 ms, below 200: rto = 40 + 200.
         assert_eq!(rtt.rto(), ms(240));
@@ -340,7 +352,7 @@ mod tests {
 
     #[test]
     fn linux_remembers_the_largest_deviation_and_forgets_by_rounds() {
-        let mut rtt = RttEstimator::new(&rules("linux-6.12"));
+        let mut rtt = estimator(rules("linux-6.12"));
         rtt.on_sample(ms(200), 0, 10_000);
         // mdev_x4 = rttvar = 400 ms.
         assert_eq!(rtt.rto(), ms(600));
@@ -360,7 +372,7 @@ mod tests {
 
     #[test]
     fn linux_discounts_a_sample_far_below_the_mean() {
-        let mut rtt = RttEstimator::new(&rules("linux-6.12"));
+        let mut rtt = estimator(rules("linux-6.12"));
         rtt.on_sample(ms(400), 0, 10_000);
         rtt.on_sample(ms(100), 1_000, 10_000);
         // error 300 > mdev 200: mdev_x4 = 800 + (300 - 200)/8, not 800 - 200 + 300.
@@ -370,11 +382,11 @@ mod tests {
 
     #[test]
     fn a_ticking_clock_counts_the_ticks_between() {
-        let ns2 = RttEstimator::new(&rules("ns2"));
+        let ns2 = estimator(rules("ns2"));
         assert_eq!(ns2.quantise(Time::from_micros(9_999), ms(50)), ms(50));
         assert_eq!(ns2.quantise(ms(10), Time::from_micros(59_999)), ms(40));
         assert_eq!(ns2.quantise(ms(11), ms(12)), ms(10)); // at least one tick
-        let linux = RttEstimator::new(&rules("linux-6.12"));
+        let linux = estimator(rules("linux-6.12"));
         assert_eq!(
             linux.quantise(Time::from_nanos(5), Time::from_nanos(9)),
             Time::from_nanos(4)
@@ -383,7 +395,7 @@ mod tests {
 
     #[test]
     fn ticks_round_as_bsd_does() {
-        let mut rtt = RttEstimator::new(&rules("ns2"));
+        let mut rtt = estimator(rules("ns2"));
         rtt.on_sample(ms(70), 0, 0);
         // 7 ticks: 8 srtt = 56, 4 rttvar = 14: 7 + 14 ticks.
         assert_eq!(rtt.rto(), ms(210));
@@ -399,7 +411,7 @@ mod tests {
             steps in prop::collection::vec((0..4_000_000_000_u64, 0..4_u8), 1..200),
         ) {
             let rules = rules(profile);
-            let mut rtt = RttEstimator::new(&rules);
+            let mut rtt = estimator(rules);
             let mut sent = 0;
             let (mut low, mut high) = (Time::NEVER, Time::ZERO);
             for (ns, kind) in steps {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cclab_cc::{Arithmetic, EcnFeedback, Maker, StateColumn, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
-use cclab_units::{Rate, Stream, Time};
+use cclab_units::{Rare, Rate, Stream, Time};
 
 use crate::accecn::EcnMode;
 use crate::cwnd_usage::CwndUsage;
@@ -119,7 +119,8 @@ pub struct Sender {
 
     /// What is in flight, and how it is repaired.
     pub(crate) flight: Flight,
-    pub(crate) rate: RateEstimator,
+    /// Of flows whose window the kernel's stack does not keep.
+    pub(crate) rate: Rare<RateEstimator>,
     pub(crate) pacer: Pacer,
     /// Segments of the present burst that are still to leave, and whether it has several.
     pub(crate) burst_left: u64,
@@ -232,7 +233,7 @@ impl Sender {
             window_probe_due: false,
             syn_sent: Time::ZERO,
             syn_tries: 0,
-            rate: RateEstimator::default(),
+            rate: Rare::default(),
             pacer: Pacer::new(profile.arithmetic == Arithmetic::Segments),
             burst_left: 0,
             burst_of_several: false,
@@ -252,10 +253,10 @@ impl Sender {
             },
             settled: false,
             leave: Leave::All,
-            queue: profile
-                .send_buffer
-                .filter(|_| control.is_linux())
-                .map(|rules| WriteQueue::new(rules, u64::from(mss))),
+            queue: match control.is_linux() {
+                true => WriteQueue::new(&profile, u64::from(mss)),
+                false => None,
+            },
             closed: false,
             nodelay: false,
             rwnd: 0,
@@ -278,7 +279,7 @@ impl Sender {
                 rng,
                 window,
                 board,
-                rtt: RttEstimator::new(&profile.rto),
+                rtt: RttEstimator::new(&profile),
                 episode,
                 counters: Counters::default(),
                 snd_una: 0,

@@ -11,12 +11,13 @@ mod pieces;
 mod sent;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use cclab_units::hint::rarely;
 
 use self::pieces::{MOST, Runs};
 use self::sent::Sent;
-use crate::profile::SendBuffer;
+use crate::profile::{Profile, SendBuffer};
 
 /// Windows up to this are not halved (`TCP_MSS_DEFAULT`).
 const SMALL_WINDOW: u64 = 536;
@@ -45,7 +46,8 @@ pub(crate) struct Head {
 /// The send buffer of a sender, packet by packet.
 #[derive(Debug)]
 pub(crate) struct WriteQueue {
-    rules: SendBuffer,
+    /// Shared by flows of one stack; it has the rules of a send buffer.
+    profile: Arc<Profile>,
     mss: u64,
     waiting: VecDeque<Packet>,
     /// Those that left and are not acknowledged.
@@ -97,10 +99,11 @@ pub(crate) enum Leave {
 }
 
 impl WriteQueue {
-    /// An empty buffer, of no size yet.
-    pub fn new(rules: SendBuffer, mss: u64) -> WriteQueue {
-        WriteQueue {
-            rules,
+    /// An empty buffer, of no size yet; `None` if that of the stack is not modelled.
+    pub fn new(profile: &Arc<Profile>, mss: u64) -> Option<WriteQueue> {
+        profile.send_buffer.as_ref()?;
+        Some(WriteQueue {
+            profile: Arc::clone(profile),
             mss,
             waiting: VecDeque::new(),
             sent: Sent::new(mss),
@@ -113,7 +116,13 @@ impl WriteQueue {
             pushed: 0,
             offered: u64::MAX,
             application: Application::Free,
-        }
+        })
+    }
+
+    #[inline]
+    fn rules(&self) -> &SendBuffer {
+        let rules = &self.profile.send_buffer;
+        rules.as_ref().expect("a queue is made where there are rules")
     }
 
     /// Up to where data are in the buffer.
@@ -225,7 +234,7 @@ impl WriteQueue {
     /// Memory in use (`sk_wmem_queued`).
     fn used(&self) -> u64 {
         let packets = self.waiting.len() + self.sent.len();
-        self.written - self.acked + packets as u64 * self.rules.overhead
+        self.written - self.acked + packets as u64 * self.rules().overhead
     }
 
     /// Bytes of a packet (`tcp_xmit_size_goal`).
@@ -235,14 +244,14 @@ impl WriteQueue {
             small @ ..=SMALL_WINDOW => small,
             wide => wide / 2,
         };
-        (half.min(self.rules.packet_most) / self.mss).max(1) * self.mss
+        (half.min(self.rules().packet_most) / self.mss).max(1) * self.mss
     }
 
     /// The buffer is to hold `windows` times what `segments` take (`tcp_sndbuf_expand`).
     pub fn expand(&mut self, segments: u64, windows: u64) {
         // No algorithm leaves a buffer of nothing: Linux begins with that of `net.ipv4.tcp_wmem`.
-        let wanted = (self.rules.per_segment * segments).saturating_mul(windows.max(1)) / 2;
-        self.limit = self.limit.max(wanted.min(self.rules.most));
+        let wanted = (self.rules().per_segment * segments).saturating_mul(windows.max(1)) / 2;
+        self.limit = self.limit.max(wanted.min(self.rules().most));
     }
 
     /// Whether the application waits for room.
@@ -279,7 +288,7 @@ impl WriteQueue {
 
     /// The application writes, if there is room.
     fn begin_call(&mut self) {
-        if self.rules.is_fixed {
+        if self.rules().is_fixed {
             let free = self.limit.saturating_sub(self.used());
             if free == 0 || !self.is_writeable() {
                 self.application = Application::Starved;
@@ -376,8 +385,9 @@ mod tests {
 
     /// A connection over Ethernet that begins: ten segments, a window of 65,160 bytes in the SYN-ACK.
     fn begun() -> WriteQueue {
-        let rules = find("linux-6.12").and_then(|profile| profile.send_buffer);
-        let mut queue = WriteQueue::new(rules.expect("a buffer that is modelled"), MSS);
+        let profile = find("linux-6.12").expect("a profile of the registry");
+        let queue = WriteQueue::new(&Arc::new(profile.clone()), MSS);
+        let mut queue = queue.expect("a buffer that is modelled");
         queue.on_window(65_160);
         queue.expand(10, 2);
         queue.begin(ENDLESS);

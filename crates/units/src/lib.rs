@@ -1,6 +1,6 @@
 //! The quantities every other crate speaks in: time in integer nanoseconds, rate in
 //! integer bits per second, named streams of random numbers, hashes of
-//! names, queues in a ring, hints on memory and on ways seldom taken, and how others' text is shown. Text such as `"50Mbit"`
+//! names, queues in a ring, state that few have, hints on memory and on ways seldom taken, and how others' text is shown. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
 mod hash;
@@ -9,6 +9,7 @@ mod in_kernel;
 mod measure;
 pub mod memory;
 pub mod parameter;
+mod rare;
 mod rate;
 mod ring;
 mod stream;
@@ -18,6 +19,7 @@ mod time;
 pub use hash::{hash, mixed};
 pub use in_kernel::InKernel;
 pub use measure::Measure;
+pub use rare::{Rare, Usual};
 pub use rate::{Rate, TxClock};
 pub use ring::Ring;
 pub use stream::Stream;

@@ -6,9 +6,12 @@
 //! (`tcp_grow_window`), so that a sender can hardly fill a buffer before it is seen that its
 //! segments are worth their memory. A segment by which the window grows is acknowledged at once.
 
+use std::sync::Arc;
+
 use cclab_units::Time;
 use cclab_units::hint::rarely;
 
+use super::ReceiverConfig;
 use crate::profile::{ReceiveBuffer, SHARES};
 
 /// Segments that the first round-trip time is taken to bring (`TCP_INIT_CWND`).
@@ -19,8 +22,7 @@ const CUSHION_SEGMENTS: u64 = 16;
 /// kernel's are.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
-    rules: ReceiveBuffer,
-    mss: u64,
+    config: Arc<ReceiverConfig>,
     /// Bytes of memory (`sk_rcvbuf`).
     size: u64,
     /// The part of it that is window, in 256ths (`scaling_ratio`); half before the first full
@@ -53,15 +55,17 @@ pub(super) struct Allowed {
 }
 
 impl Buffer {
-    pub(super) fn new(rules: ReceiveBuffer, mss: u64) -> Buffer {
+    /// `None` where the window is as large as it gets from the start.
+    pub(super) fn new(config: &Arc<ReceiverConfig>) -> Option<Buffer> {
+        let rules = config.buffer.as_ref()?;
+        let mss = u64::from(config.mss_payload);
         let share = SHARES / 2;
         let room = rules.initial * share / SHARES;
         // Whole segments are offered first, and one is kept back (`tcp_init_buffer_space`).
         let clamp = room.saturating_sub(mss).max(2 * mss);
         let offered = (room / mss * mss).min(clamp);
-        Buffer {
-            rules,
-            mss,
+        Some(Buffer {
+            config: Arc::clone(config),
             size: rules.initial,
             share,
             clamp,
@@ -73,12 +77,21 @@ impl Buffer {
             last_echo: 0,
             window_end: 0,
             window_start: 0,
-        }
+        })
+    }
+
+    fn rules(&self) -> &ReceiveBuffer {
+        let rules = &self.config.buffer;
+        rules.as_ref().expect("a buffer is made of its rules")
+    }
+
+    fn mss(&self) -> u64 {
+        u64::from(self.config.mss_payload)
     }
 
     /// The window of the SYN-ACK: whole segments (`tcp_select_initial_window`).
     pub(super) fn first_window(&self) -> u64 {
-        self.rules.initial / 2 / self.mss * self.mss
+        self.rules().initial / 2 / self.mss() * self.mss()
     }
 
     /// The handshake is over.
@@ -90,7 +103,7 @@ impl Buffer {
     /// payload in theirs (`tcp_measure_rcv_mss`).
     #[inline(never)]
     pub(super) fn on_full_segment(&mut self, payload: u64) {
-        let share = self.rules.window_share(payload);
+        let share = self.rules().window_share(payload);
         if share != self.share {
             self.share = share;
             self.clamp = self.window_of(self.size);
@@ -112,9 +125,9 @@ impl Buffer {
     /// As [`Buffer::grow`], where the window may become `most`.
     #[inline(never)]
     fn grow_to(&mut self, most: u64, payload: u64, full: u64) -> bool {
-        let memory = self.window_of(self.rules.packet.of(payload));
+        let memory = self.window_of(self.rules().packet.of(payload));
         let step = if memory <= payload {
-            2 * self.mss
+            2 * self.mss()
         } else if self.is_worth(payload, memory) {
             2 * full
         } else {
@@ -129,7 +142,7 @@ impl Buffer {
     #[inline(never)]
     fn is_worth(&self, payload: u64, memory: u64) -> bool {
         let mut memory = memory / 2;
-        let mut window = self.window_of(self.rules.most) / 2;
+        let mut window = self.window_of(self.rules().most) / 2;
         while self.offered <= window {
             if memory <= payload {
                 return true;
@@ -193,13 +206,13 @@ impl Buffer {
     fn end_round(&mut self, now: u64, consumed: u64) {
         let read = consumed - self.round_offset;
         if read > self.read_in_round {
-            let steady = 2 * read + CUSHION_SEGMENTS * self.mss;
+            let steady = 2 * read + CUSHION_SEGMENTS * self.mss();
             let growth = u128::from(steady) * u128::from(read - self.read_in_round)
                 / u128::from(self.read_in_round.max(1));
             let window = u128::from(steady) + 2 * growth;
             let size = window * u128::from(SHARES) / u128::from(self.share);
-            let size = size.min(u128::from(self.rules.most)) as u64; // no more than it
-            if self.rules.moderated && size > self.size {
+            let size = size.min(u128::from(self.rules().most)) as u64; // no more than it
+            if self.rules().moderated && size > self.size {
                 self.size = size;
                 self.clamp = self.window_of(size);
             }
@@ -251,6 +264,7 @@ impl Buffer {
 mod tests {
     use super::*;
     use crate::profile::find;
+    use crate::receiver::tests::config;
 
     const MSS: u64 = 1448;
     /// What a full segment takes (`skb->truesize`), as the guest of the kernel charges it.
@@ -259,7 +273,10 @@ mod tests {
 
     fn linux() -> Buffer {
         let profile = find("linux-6.12").expect("a profile of the registry");
-        Buffer::new(profile.default_rwnd.buffer().expect("it grows"), MSS)
+        let mut config = config("linux-6.12");
+        config.buffer = profile.default_rwnd.buffer();
+        config.mss_payload = MSS as u32;
+        Buffer::new(&Arc::new(config)).expect("it grows")
     }
 
     /// What Linux 6.12 advertised in its SYN-ACK and first acknowledgements, to the 128 bytes

@@ -10,7 +10,6 @@ const PARTS_OF_RTT: u64 = 20;
 /// Acknowledgements held back.
 #[derive(Clone, Debug)]
 pub(super) struct Compression {
-    rules: Option<Rules>,
     /// The cumulative acknowledgement that those counted below repeat.
     repeats: u64,
     /// How many of these left at once.
@@ -21,10 +20,9 @@ pub(super) struct Compression {
     due: Time,
 }
 
-impl Compression {
-    pub(super) fn new(rules: Option<Rules>) -> Compression {
+impl Default for Compression {
+    fn default() -> Compression {
         Compression {
-            rules,
             repeats: u64::MAX,
             at_once: 0,
             held: 0,
@@ -32,12 +30,12 @@ impl Compression {
         }
     }
 
+}
+
+impl Compression {
     /// A segment came while data is missing from `next` on; returns whether it is acknowledged
-    /// at once. `rtt` is zero if it is not known.
-    pub(super) fn on_data(&mut self, now: Time, next: u64, rtt: Time) -> bool {
-        let Some(rules) = self.rules else {
-            return true;
-        };
+    /// at once by `rules`. `rtt` is zero if it is not known.
+    pub(super) fn on_data(&mut self, rules: &Rules, now: Time, next: u64, rtt: Time) -> bool {
         if self.held >= rules.most {
             return true;
         }
@@ -62,10 +60,10 @@ impl Compression {
         self.held > 0
     }
 
-    /// When the timer expires.
+    /// When the timer expires by `rules`.
     #[inline]
-    pub(super) fn deadline(&self) -> Time {
-        match self.rules {
+    pub(super) fn deadline(&self, rules: Option<&Rules>) -> Time {
+        match rules {
             Some(rules) if self.due != Time::NEVER => self.due + rules.slack,
             _ => Time::NEVER,
         }
@@ -84,31 +82,36 @@ mod tests {
     use super::*;
     use crate::profile::find;
 
+    fn rules() -> Rules {
+        let policy = find("linux-6.12").expect("a profile of the registry").ack;
+        policy.compression.expect("Linux thins them out")
+    }
+
     #[test]
     fn three_leave_at_once_then_a_timer_decides() {
-        let policy = find("linux-6.12").expect("a profile of the registry").ack;
-        let mut held = Compression::new(policy.compression);
+        let rules = rules();
+        let mut held = Compression::default();
         let us = Time::from_micros;
         for n in 0..3 {
-            assert!(held.on_data(us(n), 1_000, Time::from_millis(10)));
+            assert!(held.on_data(&rules, us(n), 1_000, Time::from_millis(10)));
         }
-        assert!(!held.on_data(us(3), 1_000, Time::from_millis(10)));
-        assert_eq!(held.deadline(), us(3 + 500 + 100)); // 10 ms / 20, and the slack
-        assert!(!held.on_data(us(400), 1_000, Time::from_millis(10)));
+        assert!(!held.on_data(&rules, us(3), 1_000, Time::from_millis(10)));
+        assert_eq!(held.deadline(Some(&rules)), us(3 + 500 + 100)); // 10 ms / 20, and the slack
+        assert!(!held.on_data(&rules, us(400), 1_000, Time::from_millis(10)));
         held.on_ack_sent();
-        assert!(!held.holds() && held.deadline() == Time::NEVER);
+        assert!(!held.holds() && held.deadline(Some(&rules)) == Time::NEVER);
         // A millisecond at most.
-        assert!(!held.on_data(us(600), 1_000, Time::from_secs(1)));
-        assert_eq!(held.deadline(), us(600 + 1_000 + 100));
+        assert!(!held.on_data(&rules, us(600), 1_000, Time::from_secs(1)));
+        assert_eq!(held.deadline(Some(&rules)), us(600 + 1_000 + 100));
         // The next cumulative acknowledgement begins anew.
-        assert!(held.on_data(us(700), 2_000, Time::from_secs(1)));
+        assert!(held.on_data(&rules, us(700), 2_000, Time::from_secs(1)));
     }
 
     #[test]
     fn one_stands_for_no_more_than_is_allowed() {
-        let policy = find("linux-6.12").expect("a profile of the registry").ack;
-        let mut held = Compression::new(policy.compression);
-        let at_once = (0..48).filter(|_| held.on_data(Time::ZERO, 0, Time::from_secs(1)));
+        let rules = rules();
+        let mut held = Compression::default();
+        let at_once = (0..48).filter(|_| held.on_data(&rules, Time::ZERO, 0, Time::from_secs(1)));
         assert_eq!(at_once.count(), 4); // the first three, and the one after 44
     }
 }

@@ -5,6 +5,8 @@ pub(super) mod acks;
 mod blocks;
 mod memory;
 
+use std::sync::Arc;
+
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
@@ -28,21 +30,21 @@ const LEAST_PAYLOAD: u64 = 128;
 pub(super) struct Linux {
     pub(super) acks: Acks,
     pub(super) blocks: Blocks,
-    memory: Option<Memory>,
+    memory: Memory,
     /// A segment came that could have been marked (`TCP_ECN_SEEN`).
     saw_capable: bool,
 }
 
 impl Linux {
     /// `None` if the receiver acknowledges by other rules.
-    pub(super) fn new(config: &ReceiverConfig) -> Option<Linux> {
+    pub(super) fn new(config: &Arc<ReceiverConfig>) -> Option<Linux> {
         let AckDelay::Adaptive { min, max } = config.ack.delay else {
             return None;
         };
         Some(Linux {
-            acks: Acks::new(&config.ack, min, max, u64::from(config.mss_payload)),
+            acks: Acks::new(config, min, max),
             blocks: Blocks::default(),
-            memory: config.buffer.map(|buffer| Memory::new(buffer.packet)),
+            memory: Memory::default(),
             saw_capable: false,
         })
     }
@@ -50,7 +52,7 @@ impl Linux {
     /// Bytes of memory in use.
     #[inline]
     fn charged(&self) -> u64 {
-        self.memory.as_ref().map_or(0, Memory::charged)
+        self.memory.charged()
     }
 }
 
@@ -111,9 +113,7 @@ impl Receiver {
         let Some(linux) = &mut self.linux else {
             return;
         };
-        if let Some(memory) = &mut linux.memory {
-            memory.read(consumed);
-        }
+        linux.memory.read(consumed);
         if let (Some(buffer), Some(now)) = (&mut self.buffer, now) {
             buffer.on_read(now, consumed);
         }
@@ -164,8 +164,8 @@ impl Receiver {
         let Some(linux) = &mut self.linux else {
             return;
         };
-        if let Some(memory) = &mut linux.memory {
-            memory.keep_in_order(start, end);
+        if let Some(rules) = &self.config.buffer {
+            linux.memory.keep_in_order(&rules.packet, start, end);
         }
         let changed = linux.acks.on_segment(arrived);
         if let Some(buffer) = &mut self.buffer {
@@ -201,8 +201,8 @@ impl Receiver {
     fn release(&mut self, end: u64) -> u64 {
         let reached = self.ranges.release(end);
         if let Some(linux) = &mut self.linux {
-            if let Some(memory) = &mut linux.memory {
-                memory.release(reached);
+            if let Some(rules) = &self.config.buffer {
+                linux.memory.release(&rules.packet, reached);
             }
             linux.blocks.release(reached, !self.ranges.is_empty());
             if self.ranges.is_empty() && self.config.ack.immediate_on_gap {
@@ -231,8 +231,8 @@ impl Receiver {
         if let (Some(buffer), Some(payload)) = (&mut self.buffer, changed) {
             buffer.on_full_segment(payload);
         }
-        let placed = match &mut linux.memory {
-            Some(memory) => memory.keep_ahead(start, end),
+        let placed = match &self.config.buffer {
+            Some(rules) => linux.memory.keep_ahead(&rules.packet, start, end),
             None => Placed::Known,
         };
         // Without SACK, duplicates alone tell the sender: their window stays.
@@ -245,8 +245,8 @@ impl Receiver {
             if grows {
                 self.grow_window(end - start);
             }
-            if let Some(memory) = self.linux.as_mut().and_then(|linux| linux.memory.as_mut()) {
-                memory.charge(charge);
+            if let Some(linux) = &mut self.linux {
+                linux.memory.charge(charge);
             }
         }
     }
@@ -261,8 +261,8 @@ impl Receiver {
             linux.blocks.release(u64::MAX, false);
         }
         let place = linux.blocks.grow(start, end);
-        if place.unexpected && linux.acks.compression.holds() {
-            self.early = Some(self.early_ack(now));
+        if place.unexpected && linux.acks.holds() {
+            self.early = Some(Box::new(self.early_ack(now)));
         }
         if let Some(linux) = &mut self.linux {
             linux.blocks.put_first(place, start, end);
@@ -299,8 +299,7 @@ impl Receiver {
             acks.delay(now)
         } else {
             rarely();
-            let rtt = acks.rtt(rtt);
-            !sack || acks.compression.on_data(now, self.rcv_nxt, rtt)
+            !sack || acks.is_at_once(now, self.rcv_nxt, rtt)
         };
         if at_once {
             self.pending = Pending::Ack;

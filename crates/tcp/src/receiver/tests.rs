@@ -14,7 +14,7 @@ fn profile(name: &str) -> &'static Profile {
     find(name).expect("a profile of the registry")
 }
 
-fn config(name: &str) -> ReceiverConfig {
+pub(super) fn config(name: &str) -> ReceiverConfig {
     let profile = profile(name);
     ReceiverConfig {
         wire: profile.wire,

@@ -8,8 +8,10 @@ mod prr;
 mod rack;
 mod undo;
 
+use std::ops::{Deref, DerefMut};
+
 use cclab_cc::Repair;
-use cclab_units::Time;
+use cclab_units::{Rare, Time, Usual};
 
 use crate::due::Due;
 use crate::profile::{CoarseTimer, Profile, Recovery};
@@ -38,46 +40,75 @@ pub enum Phase {
 #[derive(Debug)]
 pub struct Episode {
     pub(crate) phase: Phase,
+    /// Whether the first lost segment leaves whatever the window says.
+    pub(crate) retransmit_first: bool,
+    pub(crate) rack: Rack,
+    pub(crate) reorder_at: Time,
+    pub(crate) probe_at: Due,
+    /// What changes where the kernel's stack does not keep the window: that has its own.
+    pub(crate) own: Rare<Own>,
+}
+
+/// What is repaired, by which rules, and how far it has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
     /// `snd_nxt` when the episode began: acknowledged, it is over (`RecoveryPoint`).
     pub(crate) recover: Option<u64>,
     pub(crate) dup_acks: u32,
     /// What duplicate ACKs add to ssthresh during fast recovery (RFC 5681 section 3.2); partial
     /// ACKs may take it below zero (RFC 6582).
     pub(crate) inflation: i64,
-    /// Whether the first lost segment leaves whatever the window says.
-    pub(crate) retransmit_first: bool,
     pub(crate) prr: Prr,
-    pub(crate) rack: Rack,
     pub(crate) sack: LossCursor,
     pub(crate) undo: Undo,
     pub(crate) frto: Frto,
     pub(crate) probe: Probe,
     pub(crate) vegas: FineTimer,
-    pub(crate) reorder_at: Time,
-    pub(crate) probe_at: Due,
     /// Partial ACKs of this episode (RFC 6582 section 3.2, step 5).
     pub(crate) partial_acks: u32,
+}
+
+impl Usual for Own {
+    const USUAL: &'static Own = &Own {
+        recover: None,
+        dup_acks: 0,
+        inflation: 0,
+        prr: Prr::NEW,
+        sack: LossCursor::NEW,
+        undo: Undo::NEW,
+        frto: Frto::Off,
+        probe: Probe::NEW,
+        vegas: FineTimer::NEW,
+        partial_acks: 0,
+    };
 }
 
 impl Default for Episode {
     fn default() -> Episode {
         Episode {
             phase: Phase::Open,
-            recover: None,
-            dup_acks: 0,
-            inflation: 0,
             retransmit_first: false,
-            prr: Prr::default(),
             rack: Rack::default(),
-            sack: LossCursor::default(),
-            undo: Undo::default(),
-            frto: Frto::default(),
-            probe: Probe::default(),
-            vegas: FineTimer::default(),
             reorder_at: Time::NEVER,
             probe_at: Due::NEVER,
-            partial_acks: 0,
+            own: Rare::default(),
         }
+    }
+}
+
+impl Deref for Episode {
+    type Target = Own;
+
+    #[inline]
+    fn deref(&self) -> &Own {
+        &self.own
+    }
+}
+
+impl DerefMut for Episode {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Own {
+        &mut self.own
     }
 }
 

@@ -1,10 +1,12 @@
 //! When Linux acknowledges: at once, after a delay, or with others.
 
+use std::sync::Arc;
+
 use cclab_units::Time;
 use cclab_units::hint::rarely;
 
+use super::super::ReceiverConfig;
 use super::super::compression::Compression;
-use crate::profile::AckPolicy;
 use crate::wheel;
 
 /// The receiver's own retransmission timeout before it knows the path (`TCP_TIMEOUT_INIT`), in
@@ -64,11 +66,10 @@ struct Timer {
 /// What a receiver owes, and what it knows of its peer's segments.
 #[derive(Clone, Debug)]
 pub(in crate::receiver) struct Acks {
-    policy: AckPolicy,
+    config: Arc<ReceiverConfig>,
+    /// Bounds of the estimate of the time between segments, in ticks.
     least_wait: u64,
     most_wait: u64,
-    /// Largest payload of a segment that this side asks for (`advmss`).
-    mss: u64,
 
     /// Whether an acknowledgement is owed (`ICSK_ACK_SCHED`).
     scheduled: bool,
@@ -90,7 +91,7 @@ pub(in crate::receiver) struct Acks {
     /// timeout that follows from it, in ticks.
     srtt: u64,
     rto: u64,
-    pub(in crate::receiver::linux) compression: Compression,
+    compression: Compression,
 }
 
 /// The tick of `now` (`jiffies`).
@@ -99,12 +100,11 @@ fn tick(now: Time) -> u64 {
 }
 
 impl Acks {
-    pub(super) fn new(policy: &AckPolicy, least_wait: Time, most_wait: Time, mss: u64) -> Acks {
+    pub(super) fn new(config: &Arc<ReceiverConfig>, least_wait: Time, most_wait: Time) -> Acks {
         Acks {
-            policy: *policy,
+            config: Arc::clone(config),
             least_wait: tick(least_wait),
             most_wait: tick(most_wait),
-            mss,
             scheduled: false,
             waiting: None,
             now: false,
@@ -113,11 +113,11 @@ impl Acks {
             quick: 0,
             ato: 0,
             last_data: 0,
-            rcv_mss: mss.min(FIRST_MSS),
+            rcv_mss: u64::from(config.mss_payload).min(FIRST_MSS),
             last_size: 0,
             srtt: 0,
             rto: RTO_BEFORE_SAMPLE,
-            compression: Compression::new(policy.compression),
+            compression: Compression::default(),
         }
     }
 
@@ -130,6 +130,11 @@ impl Acks {
         }
     }
 
+    /// Largest payload of a segment that this side asks for (`advmss`).
+    fn mss(&self) -> u64 {
+        u64::from(self.config.mss_payload)
+    }
+
     /// Payload of a full segment of the peer.
     pub(super) fn rcv_mss(&self) -> u64 {
         self.rcv_mss
@@ -137,7 +142,7 @@ impl Acks {
 
     /// The round-trip time by which acknowledgements are thinned out, if `seen` is what the
     /// buffer is measured by; both in eighths of microseconds.
-    pub(super) fn rtt(&self, seen: u64) -> Time {
+    fn rtt(&self, seen: u64) -> Time {
         let rtt = match self.srtt {
             0 => seen,
             srtt => srtt.min(seen),
@@ -154,7 +159,7 @@ impl Acks {
         let last = std::mem::replace(&mut self.last_size, 0);
         if len >= self.rcv_mss {
             let changed = len != self.rcv_mss;
-            self.rcv_mss = len.min(self.mss);
+            self.rcv_mss = len.min(self.mss());
             if arrived.push {
                 self.pushed = self.pushed.max(Pushed::Once);
             }
@@ -182,7 +187,7 @@ impl Acks {
         let now = tick(now);
         if self.ato == 0 {
             rarely();
-            self.quicken(u64::from(self.policy.quick_acks), window);
+            self.quicken(u64::from(self.config.ack.quick_acks), window);
             self.ato = self.least_wait;
         } else {
             let gap = now - self.last_data;
@@ -193,7 +198,7 @@ impl Acks {
             } else if gap > self.rto {
                 rarely();
                 // The sender was silent and may have restarted from a small window.
-                self.quicken(u64::from(self.policy.quick_acks), window);
+                self.quicken(u64::from(self.config.ack.quick_acks), window);
             }
         }
         self.last_data = now;
@@ -215,7 +220,7 @@ impl Acks {
     /// Acknowledgements may have been lost: the next ones leave at once
     /// (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_mode(&mut self, window: u64) {
-        self.quicken_after(u64::from(self.policy.quick_acks), window);
+        self.quicken_after(u64::from(self.config.ack.quick_acks), window);
     }
 
     /// The same, with `most` of them.
@@ -246,13 +251,13 @@ impl Acks {
 
     /// Whether `bytes` in order that were not acknowledged are more than may wait.
     pub(super) fn is_enough(&self, bytes: u64) -> bool {
-        bytes > u64::from(self.policy.every.saturating_sub(1)) * self.rcv_mss
+        bytes > u64::from(self.config.ack.every.saturating_sub(1)) * self.rcv_mss
     }
 
     /// Whether the application's reading makes an acknowledgement leave, since the peer seems to
     /// have sent all that it has (`__tcp_cleanup_rbuf`); `empty` tells whether nothing is kept.
     pub(super) fn is_pushed(&self, empty: bool) -> bool {
-        self.policy.at_push && empty && self.pushed > Pushed::No
+        self.config.ack.at_push && empty && self.pushed > Pushed::No
     }
 
     /// Whether the segment that came is acknowledged with it, whatever it is.
@@ -315,12 +320,33 @@ impl Acks {
     #[inline]
     pub(in crate::receiver) fn deadline(&self) -> Time {
         let timer = self.timer.map_or(Time::NEVER, |timer| timer.at);
-        timer.min(self.compression.deadline())
+        timer.min(self.held_until())
+    }
+
+    /// When the timer of acknowledgements that are held back expires.
+    #[inline]
+    fn held_until(&self) -> Time {
+        self.compression.deadline(self.config.ack.compression.as_ref())
+    }
+
+    /// A segment came while data is missing from `next` on, `rtt` being the round-trip time of the
+    /// buffer, in eighths of microseconds; returns whether it is acknowledged at once.
+    pub(super) fn is_at_once(&mut self, now: Time, next: u64, rtt: u64) -> bool {
+        let rtt = self.rtt(rtt);
+        match &self.config.ack.compression {
+            Some(rules) => self.compression.on_data(rules, now, next, rtt),
+            None => true,
+        }
+    }
+
+    /// Whether acknowledgements are held back.
+    pub(super) fn holds(&self) -> bool {
+        self.compression.holds()
     }
 
     /// What a timer that expired by `now` does.
     pub(in crate::receiver) fn on_timer(&mut self, now: Time) -> Expired {
-        if self.compression.deadline() <= now {
+        if self.held_until() <= now {
             return Expired::HeldBack;
         }
         if self.timer.is_none_or(|timer| timer.at > now) {
@@ -352,20 +378,19 @@ impl Acks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{AckDelay, find};
+    use crate::profile::AckDelay;
+    use crate::receiver::tests::config;
 
     const WINDOW: u64 = 65_536;
 
     fn linux(quick_acks: u32) -> Acks {
-        let policy = find("linux-6.12").expect("a profile of the registry").ack;
-        let AckDelay::Adaptive { min, max } = policy.delay else {
+        let mut config = config("linux-6.12");
+        let AckDelay::Adaptive { min, max } = config.ack.delay else {
             panic!("Linux estimates the wait");
         };
-        let policy = AckPolicy {
-            quick_acks,
-            ..policy
-        };
-        let mut acks = Acks::new(&policy, min, max, 1_448);
+        config.ack.quick_acks = quick_acks;
+        config.mss_payload = 1_448;
+        let mut acks = Acks::new(&Arc::new(config), min, max);
         acks.rcv_mss = 1_448;
         acks
     }
@@ -438,9 +463,9 @@ mod tests {
         acks.on_ack_sent();
         for n in 0..4 {
             acks.schedule();
-            acks.compression.on_data(us(40_200 + n), 1_448, us(100_000));
+            acks.is_at_once(us(40_200 + n), 1_448, 8 * 100_000);
         }
-        assert!(acks.compression.holds());
+        assert!(acks.holds());
         assert_eq!(acks.deadline(), us(41_000));
         assert_eq!(acks.on_timer(us(41_000)), Expired::Delayed);
     }

@@ -37,9 +37,8 @@ pub(super) enum Placed {
 }
 
 /// The packets of a receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    rules: PacketMemory,
     /// In order, not yet read (`sk_receive_queue`).
     ready: VecDeque<Kept>,
     /// Ahead of a gap (`out_of_order_queue`), ascending.
@@ -49,32 +48,23 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(rules: PacketMemory) -> Memory {
-        Memory {
-            rules,
-            ready: VecDeque::new(),
-            ahead: VecDeque::new(),
-            charged: 0,
-        }
-    }
-
     /// Bytes charged.
     #[inline]
     pub(super) fn charged(&self) -> u64 {
         self.charged
     }
 
-    /// Keeps `[start, end)` for the application (`tcp_queue_rcv`).
+    /// Keeps `[start, end)` for the application, in memory by `rules` (`tcp_queue_rcv`).
     #[inline]
-    pub(super) fn keep_in_order(&mut self, start: u64, end: u64) {
-        let packet = self.packet(start, end);
+    pub(super) fn keep_in_order(&mut self, rules: &PacketMemory, start: u64, end: u64) {
+        let packet = Kept::new(rules, start, end);
         self.charged += packet.charge;
-        self.put_ready(packet);
+        self.put_ready(rules, packet);
     }
 
     /// Keeps `[start, end)`, which lies ahead of a gap (`tcp_data_queue_ofo`).
-    pub(super) fn keep_ahead(&mut self, start: u64, end: u64) -> Placed {
-        let packet = self.packet(start, end);
+    pub(super) fn keep_ahead(&mut self, rules: &PacketMemory, start: u64, end: u64) -> Placed {
+        let packet = Kept::new(rules, start, end);
         let mut at = match self.ahead.back() {
             Some(last) if last.start <= start => self.ahead.len(),
             _ => self.ahead.partition_point(|kept| kept.start <= start),
@@ -82,7 +72,7 @@ impl Memory {
         if at > 0 {
             let before = &mut self.ahead[at - 1];
             if before.end == start && before.joins(&packet) {
-                let charge = packet.charge - self.rules.descriptor;
+                let charge = packet.charge - rules.descriptor;
                 before.join(&packet, charge);
                 self.charged += charge;
                 return Placed::Joined;
@@ -110,10 +100,10 @@ impl Memory {
     }
 
     /// What lies below `reached` is in order (`tcp_ofo_queue`).
-    pub(super) fn release(&mut self, reached: u64) {
+    pub(super) fn release(&mut self, rules: &PacketMemory, reached: u64) {
         while let Some(&packet) = self.ahead.front().filter(|kept| kept.start < reached) {
             self.ahead.pop_front();
-            self.put_ready(packet);
+            self.put_ready(rules, packet);
         }
     }
 
@@ -127,28 +117,29 @@ impl Memory {
     }
 
     #[inline(always)] // once for each packet: a call costs more than what it does
-    fn put_ready(&mut self, packet: Kept) {
+    fn put_ready(&mut self, rules: &PacketMemory, packet: Kept) {
         match self.ready.back_mut() {
             Some(last) if last.end == packet.start && last.joins(&packet) => {
                 rarely();
-                self.charged -= self.rules.descriptor;
-                last.join(&packet, packet.charge - self.rules.descriptor);
+                self.charged -= rules.descriptor;
+                last.join(&packet, packet.charge - rules.descriptor);
             }
             _ => self.ready.push_back(packet),
-        }
-    }
-
-    fn packet(&self, start: u64, end: u64) -> Kept {
-        Kept {
-            start,
-            end,
-            pieces: 0,
-            charge: self.rules.of(end - start),
         }
     }
 }
 
 impl Kept {
+    /// The packet of `[start, end)`, which takes memory by `rules`.
+    fn new(rules: &PacketMemory, start: u64, end: u64) -> Kept {
+        Kept {
+            start,
+            end,
+            pieces: 0,
+            charge: rules.of(end - start),
+        }
+    }
+
     /// Whether there is room for the pieces of `next` (`skb_try_coalesce`).
     fn joins(&self, next: &Kept) -> bool {
         self.pieces + next.pieces < MOST_PIECES
@@ -168,14 +159,14 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
-    fn memory() -> Memory {
+    fn rules() -> PacketMemory {
         let profile = find("linux-6.12").expect("a profile of the registry");
-        Memory::new(profile.default_rwnd.buffer().expect("it grows").packet)
+        profile.default_rwnd.buffer().expect("it grows").packet
     }
 
     /// Segment `n` comes ahead of a gap; returns what is charged then.
     fn ahead(memory: &mut Memory, n: u64) -> u64 {
-        if let Placed::Apart { charge } = memory.keep_ahead(n * MSS, (n + 1) * MSS) {
+        if let Placed::Apart { charge } = memory.keep_ahead(&rules(), n * MSS, (n + 1) * MSS) {
             memory.charge(charge);
         }
         memory.charged()
@@ -186,7 +177,7 @@ mod tests {
     /// that are joined to it.
     #[test]
     fn a_run_is_joined_to_packets_of_eighteen() {
-        let mut memory = memory();
+        let mut memory = Memory::default();
         assert_eq!(ahead(&mut memory, 1), 2_176);
         for n in 2..=18 {
             assert_eq!(ahead(&mut memory, n), 2_176 + (n - 1) * 1_920);
@@ -197,8 +188,8 @@ mod tests {
         assert_eq!(ahead(&mut memory, 29), 4 * 2_176 + 17 * 1_920);
         assert_eq!(ahead(&mut memory, 30), 4 * 2_176 + 17 * 1_920);
         // The gap is filled; the application reads, and what is ahead of the next gap stays.
-        memory.keep_in_order(0, MSS);
-        memory.release(20 * MSS);
+        memory.keep_in_order(&rules(), 0, MSS);
+        memory.release(&rules(), 20 * MSS);
         memory.read(20 * MSS);
         assert_eq!(memory.charged(), 2 * 2_176);
     }

@@ -19,20 +19,17 @@ pub(crate) struct FineTimer {
     pub(crate) after_timeout: bool,
 }
 
-impl Default for FineTimer {
-    fn default() -> FineTimer {
-        FineTimer {
-            srtt_x8: 0,
-            rttvar_x4: 0,
-            timeout: i64::MAX,
-            worried: 0,
-            reduced_at: Time::ZERO,
-            after_timeout: false,
-        }
-    }
-}
-
 impl FineTimer {
+    /// Before the first sample.
+    pub(crate) const NEW: FineTimer = FineTimer {
+        srtt_x8: 0,
+        rttvar_x4: 0,
+        timeout: i64::MAX,
+        worried: 0,
+        reduced_at: Time::ZERO,
+        after_timeout: false,
+    };
+
     /// Jacobson's estimator; the timeout is the smoothed round trip and half of `rttvar_x4`, and
     /// a sixteenth more.
     pub(crate) fn on_sample(&mut self, rtt: Time) {
@@ -70,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_timeout_follows_the_round_trip() {
-        let mut timer = FineTimer::default();
+        let mut timer = FineTimer::NEW;
         timer.on_sample(Time::from_millis(80));
         // srtt 80, 4 rttvar = 80 - 20 = 60: (160 + 60) / 2 = 110, and 110 / 16.
         assert_eq!(timer.timeout, 116_875_000);

@@ -5,7 +5,7 @@ use crate::scoreboard::{Scoreboard, SegmentId};
 
 /// `IsLost` of RFC 6675 section 4, evaluated once per segment: the cursor stands at the first
 /// segment that does not yet have enough SACKed ones above it.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct LossCursor {
     pub(crate) at: SegmentId,
     /// SACKed segments at or above the cursor.
@@ -15,6 +15,13 @@ pub struct LossCursor {
 }
 
 impl LossCursor {
+    /// Before the first segment.
+    pub(crate) const NEW: LossCursor = LossCursor {
+        at: 0,
+        above: 0,
+        rescued: None,
+    };
+
     pub(crate) fn on_selected(&mut self, id: SegmentId) {
         self.above += u64::from(id >= self.at);
     }

@@ -13,7 +13,7 @@ const LEAST_SLACK: Time = Time::from_millis(2);
 const MAX_ACK_DELAY: Time = Time::from_millis(200);
 
 /// State of the probe.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Probe {
     /// `snd_nxt` when the outstanding probe left (`TLP.end_seq`).
     outstanding: Option<u64>,
@@ -24,8 +24,15 @@ pub struct Probe {
 }
 
 impl Probe {
+    /// None is under way.
+    pub(crate) const NEW: Probe = Probe {
+        outstanding: None,
+        resent: false,
+        due: false,
+    };
+
     pub(crate) fn end(&mut self) {
-        *self = Probe::default();
+        *self = Probe::NEW;
     }
 
     pub(crate) fn on_sent(&mut self, snd_nxt: u64, resent: bool) {

@@ -3,7 +3,7 @@
 //! every so many deliveries.
 
 /// State of one episode.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Prr {
     /// Flight, or window, when the episode began (`RecoverFS`).
     recover_fs: u64,
@@ -32,6 +32,15 @@ pub struct Progress {
 }
 
 impl Prr {
+    /// Of a connection that has not lost anything.
+    pub const NEW: Prr = Prr {
+        recover_fs: 0,
+        delivered: 0,
+        sent: 0,
+        cwnd: 0,
+        quantum: 0,
+    };
+
     /// Begins an episode in which departures are counted in units of `quantum` bytes.
     pub fn begin(recover_fs: u64, quantum: u64) -> Prr {
         Prr {

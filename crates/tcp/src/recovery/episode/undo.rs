@@ -5,7 +5,7 @@ use crate::recovery::news::AckNews;
 use crate::scoreboard::Scoreboard;
 
 /// What is known of the retransmissions of the current episode.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Undo {
     /// `snd_una` when the episode began.
     una: Option<u64>,
@@ -17,6 +17,14 @@ pub struct Undo {
 }
 
 impl Undo {
+    /// Of a connection that has not lost anything.
+    pub(crate) const NEW: Undo = Undo {
+        una: None,
+        unreported: 0,
+        resent: false,
+        stamp: None,
+    };
+
     /// An episode begins. What an earlier one sent again and is still in the network counts: it
     /// may be reported as a duplicate, and its echo is no sign that an original came late
     /// (`tcp_init_undo`, `tcp_retrans_stamp_cleanup`).
@@ -39,7 +47,7 @@ impl Undo {
     pub(crate) fn end(&mut self) {
         *self = Undo {
             stamp: self.stamp,
-            ..Undo::default()
+            ..Undo::NEW
         };
     }
 
