@@ -167,7 +167,7 @@ impl Network {
         let packet = self.wires.packet(&held);
         let link = &mut self.links[index];
         link.deliver();
-        let wire = self.forwarding.next_of(packet, index, link.leads_to) as usize;
+        let wire = self.forwarding.next_of(packet, link.leads_to) as usize;
         let link = &mut self.links[wire];
         let (departs, mut there) = link.take_ahead(packet, arrives);
         let is_fitted = link.fittings.is_some();

@@ -56,7 +56,7 @@ impl Network {
         installer.install();
         for (index, link) in links.iter_mut().enumerate() {
             link.foresee_departures();
-            link.leads_to = forwarding.only_next(index);
+            link.leads_to = forwarding.leads_to(index);
         }
         // What is fed ahead has a way that is known before its time: routes that change take that.
         if !forwarding.changes() {

@@ -12,8 +12,11 @@ use table::Table;
 /// The packet has reached a host.
 pub const HOST: u32 = u32::MAX;
 
-/// Packets go more ways than one.
-pub const MIXED: u32 = u32::MAX - 1;
+/// No packet has a way yet.
+const UNUSED: u32 = u32::MAX - 1;
+
+/// From here on numbers are those of tables: packets go more ways than one.
+const TABLES: u32 = 1 << 31;
 
 /// Forwarding tables, one per link: packets carry no route, and the table of a link that leads
 /// to one place only is that place.
@@ -23,7 +26,10 @@ pub const MIXED: u32 = u32::MAX - 1;
 /// cross one; its table tells them apart.
 #[derive(Debug)]
 pub struct Forwarding {
-    next: Vec<NextHop>,
+    /// Of each link: the one to which everything goes, [`HOST`], [`UNUSED`], or [`TABLES`] and the place
+    /// of its table.
+    next: Vec<u32>,
+    tables: Vec<Ways>,
     flows: usize,
     /// Of each flow that was added the one that it is like, where routes change.
     likes: Vec<u32>,
@@ -44,10 +50,9 @@ pub struct Change {
     pub acks: Vec<u32>,
 }
 
+/// Where flows go.
 #[derive(Clone, Debug)]
-enum NextHop {
-    Unused,
-    Always(u32),
+enum Ways {
     ByFlow(Table<u32>),
     /// For data and for acknowledgements.
     ByFlowAndWay(Table<[u32; 2]>),
@@ -58,6 +63,7 @@ impl Forwarding {
     pub fn new(flows: usize) -> Forwarding {
         Forwarding {
             next: Vec::new(),
+            tables: Vec::new(),
             flows,
             likes: Vec::new(),
             coming: Vec::new(),
@@ -134,23 +140,36 @@ impl Forwarding {
 
     /// The table of `link`, which becomes one that tells data and acknowledgements apart.
     fn tell_apart(&mut self, link: usize) -> &mut Table<[u32; 2]> {
-        let hop = self.hop(link);
-        let known = std::mem::replace(hop, NextHop::Unused);
-        *hop = NextHop::ByFlowAndWay(match known {
-            NextHop::ByFlowAndWay(table) => table,
-            NextHop::ByFlow(table) => table.map(|next| [next; 2]),
-            NextHop::Always(next) => Table::new([next; 2]),
-            NextHop::Unused => Table::new([HOST; 2]),
-        });
-        match hop {
-            NextHop::ByFlowAndWay(table) => table,
-            _ => unreachable!("it was made so"),
+        let ways = self.ways(link);
+        if let Ways::ByFlow(table) = ways {
+            let table = std::mem::replace(table, Table::new(HOST));
+            *ways = Ways::ByFlowAndWay(table.map(|next| [next; 2]));
+        }
+        match ways {
+            Ways::ByFlowAndWay(table) => table,
+            Ways::ByFlow(_) => unreachable!("it was made so"),
         }
     }
 
-    fn hop(&mut self, link: usize) -> &mut NextHop {
+    /// The table of `link`, which gets one.
+    fn ways(&mut self, link: usize) -> &mut Ways {
+        let new = TABLES + self.tables.len() as u32;
+        let next = self.next_mut(link);
+        let place = match *next {
+            known @ (HOST | UNUSED | ..TABLES) => {
+                *next = new;
+                let known = if known == UNUSED { HOST } else { known };
+                self.tables.push(Ways::ByFlow(Table::new(known)));
+                new
+            }
+            place => place,
+        };
+        &mut self.tables[(place - TABLES) as usize]
+    }
+
+    fn next_mut(&mut self, link: usize) -> &mut u32 {
         if link >= self.next.len() {
-            self.next.resize(link + 1, NextHop::Unused);
+            self.next.resize(link + 1, UNUSED);
         }
         &mut self.next[link]
     }
@@ -158,11 +177,10 @@ impl Forwarding {
     /// Lets another flow, the next in order, go where the flow `like` goes.
     pub fn add_like(&mut self, like: u32) {
         let added = self.flows as u32;
-        for hop in &mut self.next {
-            match hop {
-                NextHop::Unused | NextHop::Always(_) => {}
-                NextHop::ByFlow(table) => table.add_like(added, like),
-                NextHop::ByFlowAndWay(table) => table.add_like(added, like),
+        for ways in &mut self.tables {
+            match ways {
+                Ways::ByFlow(table) => table.add_like(added, like),
+                Ways::ByFlowAndWay(table) => table.add_like(added, like),
             }
         }
         self.flows += 1;
@@ -172,60 +190,60 @@ impl Forwarding {
     }
 
     fn set(&mut self, link: usize, flow: usize, next: u32) {
+        let known = self.next_mut(link);
+        if *known == UNUSED || *known == next {
+            *known = next;
+            return;
+        }
         let flows = self.flows;
-        let hop = self.hop(link);
-        match hop {
-            NextHop::Unused => *hop = NextHop::Always(next),
-            NextHop::Always(known) if *known == next => {}
-            NextHop::Always(known) => {
-                let mut table = Table::new(*known);
-                table.set(flow as u32, next, flows);
-                *hop = NextHop::ByFlow(table);
-            }
-            NextHop::ByFlow(table) => table.set(flow as u32, next, flows),
-            NextHop::ByFlowAndWay(table) => table.set(flow as u32, [next; 2], flows),
+        match self.ways(link) {
+            Ways::ByFlow(table) => table.set(flow as u32, next, flows),
+            Ways::ByFlowAndWay(table) => table.set(flow as u32, [next; 2], flows),
         }
     }
 
     /// The places to which packets go from the far end of `link`, whatever their flow.
     pub fn all_next(&self, link: usize) -> BTreeSet<u32> {
-        match self.next.get(link) {
-            Some(NextHop::Always(next)) => BTreeSet::from([*next]),
-            Some(NextHop::ByFlow(table)) => table.all(self.flows).copied().collect(),
-            Some(NextHop::ByFlowAndWay(table)) => {
-                table.all(self.flows).flatten().copied().collect()
-            }
-            Some(NextHop::Unused) | None => BTreeSet::new(),
+        match self.next.get(link).copied().unwrap_or(UNUSED) {
+            UNUSED => BTreeSet::new(),
+            only @ (HOST | ..TABLES) => BTreeSet::from([only]),
+            place => match &self.tables[(place - TABLES) as usize] {
+                Ways::ByFlow(table) => table.all(self.flows).copied().collect(),
+                Ways::ByFlowAndWay(table) => table.all(self.flows).flatten().copied().collect(),
+            },
         }
     }
 
-    /// Where every packet goes from the far end of `link`, or [`MIXED`].
-    pub fn only_next(&self, link: usize) -> u32 {
-        match self.next.get(link) {
-            Some(NextHop::Always(next)) => *next,
-            Some(NextHop::ByFlow(_) | NextHop::ByFlowAndWay(_)) => MIXED,
-            Some(NextHop::Unused) | None => HOST,
+    /// What [`Forwarding::next_of`] has to know of `link`: where every packet goes from its far end, or
+    /// which table tells.
+    pub fn leads_to(&self, link: usize) -> u32 {
+        match self.next.get(link).copied().unwrap_or(UNUSED) {
+            UNUSED => HOST,
+            known => known,
         }
     }
 
-    /// Where a packet goes from the far end of `link`, whose [`Forwarding::only_next`] is `only`.
+    /// Where a packet goes from the far end of a link of which [`Forwarding::leads_to`] is known: to a
+    /// link, or to [`HOST`].
     #[inline(always)]
-    pub fn next_of(&self, packet: &Packet, link: usize, only: u32) -> u32 {
-        match only {
-            MIXED => self.next(link, packet.flow, packet.backward),
-            only => only,
+    pub fn next_of(&self, packet: &Packet, leads_to: u32) -> u32 {
+        self.next(leads_to, packet.flow, packet.backward)
+    }
+
+    #[inline(always)]
+    fn next(&self, leads_to: u32, flow: u32, backward: bool) -> u32 {
+        // HOST is the largest number: one more is the least.
+        match leads_to.wrapping_add(1) <= TABLES {
+            true => leads_to,
+            false => self.next_by_table(leads_to, flow, backward),
         }
     }
 
-    /// Where a packet of `flow`, data or (`backward`) an acknowledgement, goes from the far end of
-    /// `link`: a link, or [`HOST`].
-    #[inline]
-    pub fn next(&self, link: usize, flow: u32, backward: bool) -> u32 {
-        match &self.next[link] {
-            NextHop::Always(next) => *next,
-            NextHop::ByFlow(table) => table.of(flow),
-            NextHop::ByFlowAndWay(table) => table.of(flow)[usize::from(backward)],
-            NextHop::Unused => HOST,
+    #[inline(always)]
+    fn next_by_table(&self, leads_to: u32, flow: u32, backward: bool) -> u32 {
+        match &self.tables[(leads_to - TABLES) as usize] {
+            Ways::ByFlow(table) => table.of(flow),
+            Ways::ByFlowAndWay(table) => table.of(flow)[usize::from(backward)],
         }
     }
 }
@@ -233,6 +251,10 @@ impl Forwarding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn next(tables: &Forwarding, link: usize, flow: u32, backward: bool) -> u32 {
+        tables.next(tables.leads_to(link), flow, backward)
+    }
 
     #[test]
     fn routes_change_for_a_flow_and_for_those_like_it() {
@@ -250,17 +272,17 @@ mod tests {
         tables.add_like(1);
         assert_eq!(tables.next_change(), Time::from_secs(3));
         tables.change(Time::from_secs(2));
-        assert_eq!(tables.next(0, 0, false), 1);
+        assert_eq!(next(&tables, 0, 0, false), 1);
         tables.change(Time::from_secs(3));
         assert_eq!(tables.next_change(), Time::NEVER);
-        for (flow, next) in [(0, 3), (1, 1), (2, 3), (3, 1)] {
-            assert_eq!(tables.next(0, flow, false), next, "flow {flow}");
+        for (flow, link) in [(0, 3), (1, 1), (2, 3), (3, 1)] {
+            assert_eq!(next(&tables, 0, flow, false), link, "flow {flow}");
         }
-        let way = [0, 3, 4, 2].map(|link| tables.next(link, 0, false));
+        let way = [0, 3, 4, 2].map(|link| next(&tables, link, 0, false));
         assert_eq!(way, [3, 4, 2, HOST]);
         // A packet that is on the old way goes on.
-        assert_eq!(tables.next(1, 0, false), 2);
-        assert_eq!(tables.next(5, 0, true), 6);
+        assert_eq!(next(&tables, 1, 0, false), 2);
+        assert_eq!(next(&tables, 5, 0, true), 6);
     }
 
     #[test]
@@ -271,7 +293,7 @@ mod tests {
         tables.add_routes(2, &[4, 0, 5], &[8, 1, 9]);
         let walk = |tables: &Forwarding, first: u32, flow: u32| {
             let onward = |&link: &u32| {
-                let next = tables.next(link as usize, flow, false);
+                let next = next(tables, link as usize, flow, false);
                 (next != HOST).then_some(next)
             };
             std::iter::successors(Some(first), onward).collect::<Vec<u32>>()
@@ -288,10 +310,10 @@ mod tests {
         let mut tables = Forwarding::new(2);
         tables.add_routes(0, &[4, 0, 5], &[6, 0, 7]);
         tables.add_routes(1, &[4, 0, 8], &[9]);
-        assert_eq!([tables.next(0, 0, false), tables.next(0, 0, true)], [5, 7]);
-        assert_eq!(tables.next(0, 1, false), 8);
+        assert_eq!([next(&tables, 0, 0, false), next(&tables, 0, 0, true)], [5, 7]);
+        assert_eq!(next(&tables, 0, 1, false), 8);
         assert_eq!(
-            [tables.next(7, 0, true), tables.next(9, 1, true)],
+            [next(&tables, 7, 0, true), next(&tables, 9, 1, true)],
             [HOST; 2]
         );
     }

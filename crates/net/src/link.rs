@@ -9,6 +9,7 @@
 //!   of their time (see `fusion`): they are on its wire as soon as they are on the other's.
 
 mod ahead;
+mod aside;
 mod asked;
 mod counters;
 mod fittings;
@@ -23,10 +24,11 @@ use cclab_units::{Rate, Stream, Time, TxClock};
 
 use crate::calendar::Key;
 use crate::fifo::{Fifo, Waiting};
-use crate::forwarding::MIXED;
+use crate::forwarding::HOST;
 use crate::impairment::{Opportunities, Schedule};
+pub use aside::Aside;
 use asked::Asked;
-pub use counters::{Counters, Incidents};
+pub use counters::Counters;
 pub use fittings::Fittings;
 
 /// What becomes of a packet that was offered.
@@ -97,7 +99,7 @@ pub struct Link {
     delay: Time,
     /// What the transmission so far took beyond whole nanoseconds, see [`TxClock`].
     carry: u32,
-    /// Where everything goes from the far end, unless that is [`MIXED`].
+    /// Where packets go from the far end, as [`crate::forwarding::Forwarding::leads_to`] says.
     pub leads_to: u32,
     /// What it has beside.
     pub fittings: Option<Box<Fittings>>,
@@ -106,22 +108,12 @@ pub struct Link {
 
     service: Service,
 
-    /// What else happened.
-    pub incidents: Incidents,
-    /// Its name in traces.
-    pub name: Box<str>,
-    /// Its rate at the beginning; `None`: infinitely fast.
-    pub rate: Option<Rate>,
-    /// The link that alone feeds this one, ahead of time.
-    pub fed_by: Option<u32>,
-    /// Packets on their way to the far end that the next links have already, at the end.
-    ahead: u64,
-    /// Packets on the wire, at the end.
-    on_wire: u64,
+    /// What packets seldom touch.
+    pub aside: Box<Aside>,
 }
 
 const _: () = assert!(
-    size_of::<Link>() <= 256,
+    size_of::<Link>() == 128,
     "thousands of links are in a network"
 );
 const _: () = assert!(
@@ -143,16 +135,11 @@ impl Link {
             busy_until: Time::ZERO,
             delay,
             carry: 0,
-            leads_to: MIXED,
+            leads_to: HOST,
             fittings: None,
             counters: Counters::default(),
             service: Service::Asked(Box::new(Asked::new(queue, dice))),
-            incidents: Incidents::default(),
-            name: name.into(),
-            rate,
-            fed_by: None,
-            ahead: 0,
-            on_wire: 0,
+            aside: Box::new(Aside::new(name, rate)),
         }
     }
 
@@ -319,8 +306,8 @@ impl Link {
     /// The rate of the transmission in progress, or of the last one.
     fn tx_rate(&self) -> Option<Rate> {
         match &self.service {
-            Service::Asked(asked) => asked.tx_rate.or(self.rate),
-            Service::Foreseen(_) => self.rate,
+            Service::Asked(asked) => asked.tx_rate.or(self.aside.rate),
+            Service::Foreseen(_) => self.aside.rate,
         }
     }
 
@@ -333,7 +320,7 @@ impl Link {
                 asked.backlog.packets + u64::from(in_transit)
             }
         };
-        asked + self.on_wire + self.ahead
+        asked + self.aside.in_flight
     }
 
     /// Whether the transmitter will ask the queue.
@@ -420,7 +407,7 @@ impl Link {
             }
         }
         if !fifo.has_room(bytes) {
-            self.incidents.count_loss(DropReason::Queue);
+            self.aside.incidents.count_loss(DropReason::Queue);
             return None;
         }
         let departs = self.busy_until.max(now);
@@ -430,7 +417,7 @@ impl Link {
                 waits: departs - now,
                 bytes,
             });
-            self.incidents.backlog_max = self.incidents.backlog_max.max(fifo.backlog().bytes);
+            self.aside.note_backlog(fifo.backlog().bytes);
         } else {
             fifo.pass(now);
             self.counters.taken_bytes += bytes;

@@ -251,7 +251,7 @@ impl Network {
             watch.see(Sight::Arrived { link, packet });
         }
         let packet = self.wires.packet(&held);
-        match self.forwarding.next_of(packet, index, only) {
+        match self.forwarding.next_of(packet, only) {
             HOST if packet.is_corrupt() => {
                 self.lose_corrupt(index, held, watch);
                 None
@@ -327,7 +327,7 @@ impl Network {
             return Time::ZERO;
         }
         link.fit().announces = true;
-        let (delay, feeder) = (link.delay(), link.fed_by);
+        let (delay, feeder) = (link.delay(), link.aside.fed_by);
         // What is fed ahead is announced when it leaves for the link before.
         delay + feeder.map_or(Time::ZERO, |feeder| self.links[feeder as usize].delay())
     }
@@ -341,7 +341,7 @@ impl Network {
     #[inline(always)]
     fn next_hop(&self, index: usize, packet: &Packet) -> u32 {
         let only = self.links[index].leads_to;
-        self.forwarding.next_of(packet, index, only)
+        self.forwarding.next_of(packet, only)
     }
 
     /// Whether memory is fetched ahead of packets: [`Network::look_ahead`].

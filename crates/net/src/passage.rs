@@ -30,7 +30,7 @@ impl Network {
         let packet = *self.wires.packet(&held);
         if let Some(reason) = gate.judge(self.now, &packet) {
             link.counters.offered += 1;
-            link.incidents.count_loss(reason);
+            link.aside.incidents.count_loss(reason);
             see_loss(index, &packet, reason, watch);
             return self.wires.release(held);
         }
@@ -44,7 +44,7 @@ impl Network {
         if let Some(second) = second {
             // A copy is born here: nobody offers it.
             let link = &mut self.links[index];
-            link.incidents.duplicates += 1;
+            link.aside.incidents.duplicates += 1;
             link.counters.offered -= 1;
             let second = self.wires.hold(&second);
             self.admit(index, second, since, watch);
@@ -92,7 +92,7 @@ impl Network {
         watch: &mut W,
     ) {
         let link = &mut self.links[index];
-        link.incidents.count_loss(reason);
+        link.aside.incidents.count_loss(reason);
         link.counters.delivered -= 1;
         see_loss(index, packet, reason, watch);
     }

@@ -29,7 +29,7 @@ impl Network {
             backlog: backlog.bytes,
             backlog_packets: backlog.packets,
             tx_bytes: link.tx_bytes(now),
-            drops: link.incidents.queue_drops,
+            drops: link.aside.incidents.queue_drops,
             marks: link.marks(),
             capacity: link.capacity(now),
         }
@@ -80,7 +80,7 @@ impl Network {
             link.finish(self.now);
             let own = std::iter::from_fn(|| rest.next_if(|one| one.link as usize == index));
             let taken_back = link.finish_wire(own, self.now);
-            if let Some(feeder) = link.fed_by {
+            if let Some(feeder) = link.aside.fed_by {
                 self.links[feeder as usize].not_yet_there(taken_back);
             }
         }
@@ -89,12 +89,12 @@ impl Network {
 
 fn check_conservation(link: &Link) -> Result<(), NotConserved> {
     let counters = &link.counters;
-    let accounted = counters.delivered + link.incidents.drops() + link.in_flight();
-    if counters.offered + link.incidents.duplicates == accounted {
+    let accounted = counters.delivered + link.aside.incidents.drops() + link.in_flight();
+    if counters.offered + link.aside.incidents.duplicates == accounted {
         return Ok(());
     }
     Err(NotConserved {
-        link: link.name.to_string(),
+        link: link.aside.name.to_string(),
         offered: counters.offered,
         accounted,
     })
@@ -108,9 +108,9 @@ fn link_summary(link: &mut Link, now: Time) -> LinkSummary {
     let bands = band_summaries(link, kept.unwrap_or_default());
     let sojourn = link.fittings.as_mut().and_then(|of| of.sojourn.take());
     let counters = &link.counters;
-    let incidents = &link.incidents;
+    let incidents = &link.aside.incidents;
     LinkSummary {
-        rate: link.rate,
+        rate: link.aside.rate,
         offered: counters.offered,
         duplicates: incidents.duplicates,
         queue_drops: incidents.queue_drops,
@@ -122,10 +122,10 @@ fn link_summary(link: &mut Link, now: Time) -> LinkSummary {
         delivered: counters.delivered,
         tx_bytes: link.tx_bytes(now),
         in_flight: link.in_flight(),
-        backlog_max: incidents.backlog_max,
+        backlog_max: link.aside.backlog_max,
         sojourn: sojourn.map(|sojourn| *sojourn).unwrap_or_default(),
         bands,
-        name: link.name.to_string(),
+        name: link.aside.name.to_string(),
         ..LinkSummary::default()
     }
 }

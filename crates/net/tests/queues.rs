@@ -32,7 +32,7 @@ fn flood(kind: &str) -> (Vec<Packet>, u32, LinkSummary) {
         forwarding.add_routes(flow, &[0], &[1]);
     }
     link.foresee_departures();
-    link.leads_to = forwarding.only_next(0);
+    link.leads_to = forwarding.leads_to(0);
     let mut net = Network::new(vec![link], forwarding, 1, false);
     let (mut came, mut greatest, mut sent) = (Vec::new(), 0_u32, 0_u32);
     net.wake_by(0, GAP);

@@ -200,7 +200,7 @@ fn network(kind: &str, last: Time) -> (Network, [Port; 2], [u32; 2]) {
     forwarding.add_routes(0, &[2, 0, 3], &[4]);
     forwarding.add_routes(1, &[4, 1, 5], &[2]);
     for (index, link) in links.iter_mut().enumerate() {
-        link.leads_to = forwarding.only_next(index);
+        link.leads_to = forwarding.leads_to(index);
     }
     fuse(&mut links, &forwarding, &[2, 4].into_iter().collect());
     let net = Network::new(links, forwarding, 2, false);

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
-use cclab_units::Time;
+use cclab_units::{Rare, Time};
 use cclab_units::hint::rarely;
 
 use crate::accecn::{Accurate, EcnMode};
@@ -158,7 +158,8 @@ pub struct Receiver {
     ack_before_change: Option<u64>,
 
     buffer: Option<Buffer>,
-    delayed: DelayedAck,
+    /// Of stacks other than Linux.
+    delayed: Rare<DelayedAck>,
     /// What Linux decides otherwise; `None` of other stacks.
     linux: Option<Linux>,
     /// `None` of an honest receiver.
@@ -206,7 +207,7 @@ impl Receiver {
             echo_congestion: false,
             ack_before_change: None,
             buffer: Buffer::new(&config),
-            delayed: DelayedAck::new(&config.ack),
+            delayed: Rare::default(),
             linux: Linux::new(&config),
             misbehaving: config
                 .misbehaviour
@@ -450,7 +451,7 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time) {
-        if self.delayed.on_data(now) {
+        if self.delayed.on_data(&self.config.ack, now) {
             self.pending = Pending::Ack;
         }
     }

@@ -28,11 +28,6 @@ impl<T: Copy> Own<T> {
     }
 }
 
-const _: () = assert!(
-    size_of::<Table<[u32; 2]>>() <= 24,
-    "each link has a table, and nearly all links of a large network need none"
-);
-
 /// An entry of a map takes so many times the memory of an entry of a vector.
 const ROOM: usize = 4;
 
@@ -46,7 +41,7 @@ impl<T: Copy> Table<T> {
     }
 
     /// That of `flow`.
-    #[inline]
+    #[inline(always)]
     pub fn of(&self, flow: u32) -> T {
         match self {
             Table::Each(values) => values[flow as usize],

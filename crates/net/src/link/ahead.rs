@@ -29,7 +29,7 @@ impl Link {
     /// Whether this link may take packets ahead of time from `feeder`: it never makes one wait
     /// longer than rounding does, and nothing happens to them here.
     pub fn may_be_fed_ahead(&self, feeder: &Link) -> bool {
-        let keeps_up = match (feeder.rate, self.rate) {
+        let keeps_up = match (feeder.aside.rate, self.aside.rate) {
             (_, None) => true,
             (None, Some(_)) => false,
             (Some(feeder), Some(own)) => own >= feeder,
@@ -43,7 +43,7 @@ impl Link {
         let private = self
             .has_no(|fittings| fittings.sojourn.is_some() || fittings.entry.is_some())
             && self.is_steady();
-        private && keeps_up && (has_room || self.rate.is_none())
+        private && keeps_up && (has_room || self.aside.rate.is_none())
     }
 
     /// Takes in, ahead of time, a packet that comes at `at`, later than all before it, from the
@@ -69,7 +69,7 @@ impl Link {
         packets: impl Iterator<Item = &'a Arrival>,
         now: Time,
     ) -> u64 {
-        let is_fed = self.fed_by.is_some();
+        let is_fed = self.aside.fed_by.is_some();
         let mut taken_back = 0;
         let mut last = None;
         for one in packets {
@@ -78,7 +78,7 @@ impl Link {
                 self.counters.taken_bytes -= u64::from(one.packet.wire_len);
                 taken_back += 1;
             } else {
-                self.on_wire += 1;
+                self.aside.in_flight += 1;
                 last = Some(one.arrives - self.delay);
             }
         }
@@ -91,6 +91,6 @@ impl Link {
     /// Packets that left this link have not come to the next by the end of the run.
     pub fn not_yet_there(&mut self, packets: u64) {
         self.counters.delivered -= packets;
-        self.ahead += packets;
+        self.aside.in_flight += packets;
     }
 }

@@ -169,8 +169,8 @@ impl Link {
         };
         let lost = asked.put(packet, now);
         let waits = asked.backlog.bytes;
-        self.incidents.queue_drops += lost;
-        self.incidents.backlog_max = self.incidents.backlog_max.max(waits);
+        self.aside.count_queue_drops(lost);
+        self.aside.note_backlog(waits);
         let is_refused = lost > 0 && asked.place_of_lost(&packet).is_some();
         self.arm(now, sequence);
         match is_refused {
@@ -186,14 +186,14 @@ impl Link {
             return Offered::Queued;
         };
         let lost = asked.put(packet, now);
-        self.incidents.queue_drops += lost;
+        self.aside.count_queue_drops(lost);
         let is_refused = asked.place_of_lost(&packet).is_some();
         let leaving = match is_refused {
             true => None,
             false => self.transmit(now),
         };
         let backlog = self.backlog(now).bytes;
-        self.incidents.backlog_max = self.incidents.backlog_max.max(backlog);
+        self.aside.note_backlog(backlog);
         self.arm(now, sequence);
         match leaving {
             None if is_refused => self.refuse(&packet),
@@ -229,7 +229,7 @@ impl Link {
             return (None, Key::NEVER, false); // the caller has looked
         };
         let (departure, lost) = asked.take(now);
-        self.incidents.queue_drops += lost;
+        self.aside.count_queue_drops(lost);
         asked.next_tx = Key::NEVER;
         let (waits, lost) = (asked.backlog.packets > 0, lost > 0);
         let may_wait_longer = asked.holds_back;
@@ -352,7 +352,7 @@ impl Link {
             return None;
         };
         let (departure, lost) = asked.take(now);
-        self.incidents.queue_drops += lost;
+        self.aside.count_queue_drops(lost);
         departure
     }
 

@@ -1,51 +1,47 @@
 //! When an acknowledgement of in-order data may wait, and how long, where neither follows from the
 //! connection: BSD and the simulators. Linux's is in `linux/acks.rs`.
 
-use cclab_units::Time;
+use cclab_units::{Time, Usual};
 
 use crate::profile::{AckDelay, AckPolicy};
 
 /// The clock of delayed acknowledgements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct DelayedAck {
-    /// Of the [`AckPolicy`].
-    every: u32,
-    delay: Time,
     deadline: Time,
     /// Segments since the last acknowledgement.
     segments: u32,
-    /// Acknowledgements still to be sent at once.
+    /// Acknowledgements that have been sent at once, of those at the start of a connection.
     quick: u32,
 }
 
-impl DelayedAck {
-    pub(super) fn new(policy: &AckPolicy) -> DelayedAck {
-        DelayedAck {
-            every: policy.every,
-            delay: match policy.delay {
-                AckDelay::Fixed(delay) => delay,
-                AckDelay::Adaptive { max, .. } => max,
-            },
-            deadline: Time::NEVER,
-            segments: 0,
-            quick: policy.quick_acks,
-        }
-    }
+impl Usual for DelayedAck {
+    const USUAL: &'static DelayedAck = &DelayedAck {
+        deadline: Time::NEVER,
+        segments: 0,
+        quick: 0,
+    };
+}
 
+impl DelayedAck {
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// In-order data of one segment; returns whether it must be acknowledged at once. Segments
+    /// In-order data of one segment; returns whether `policy` wants it acknowledged at once. Segments
     /// are counted, whatever their size (RFC 1122 section 4.2.3.2 counts full ones, and permits
     /// more acknowledgements).
     #[inline]
-    pub(super) fn on_data(&mut self, now: Time) -> bool {
+    pub(super) fn on_data(&mut self, policy: &AckPolicy, now: Time) -> bool {
         self.segments += 1;
-        if self.segments >= self.every || self.quick > 0 {
+        if self.segments >= policy.every || self.quick < policy.quick_acks {
             return true;
         }
-        self.deadline = self.deadline.min(now + self.delay);
+        let delay = match policy.delay {
+            AckDelay::Fixed(delay) => delay,
+            AckDelay::Adaptive { max, .. } => max,
+        };
+        self.deadline = self.deadline.min(now + delay);
         false
     }
 
@@ -59,7 +55,7 @@ impl DelayedAck {
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
         if self.segments > 0 {
-            self.quick = self.quick.saturating_sub(1);
+            self.quick = self.quick.saturating_add(1);
         }
         self.segments = 0;
         self.deadline = Time::NEVER;
@@ -81,14 +77,17 @@ mod tests {
     use crate::profile::find;
 
     #[test]
-    fn a_fixed_delay_counts_segments() {
+    fn a_fixed_delay_counts_segments_behind_the_quick_ones() {
         let policy = find("ns3-3.1x").expect("a profile of the registry").ack;
-        let mut ack = DelayedAck::new(&AckPolicy {
-            quick_acks: 0,
+        let policy = AckPolicy {
+            quick_acks: 1,
             ..policy
-        });
-        assert!(!ack.on_data(Time::from_millis(5)));
+        };
+        let mut ack = *DelayedAck::USUAL;
+        assert!(ack.on_data(&policy, Time::from_millis(4)));
+        ack.on_ack_sent();
+        assert!(!ack.on_data(&policy, Time::from_millis(5)));
         assert_eq!(ack.deadline(), Time::from_millis(205));
-        assert!(ack.on_data(Time::from_millis(6)));
+        assert!(ack.on_data(&policy, Time::from_millis(6)));
     }
 }

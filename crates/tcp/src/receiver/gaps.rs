@@ -78,7 +78,7 @@ impl Receiver {
         self.advance(now, reached);
         let fin = self.take_fin();
         if fin || (had_gap && self.config.ack.immediate_on_gap) || self.repeated.is_some() {
-            self.delayed.on_data(now);
+            self.delayed.on_data(&self.config.ack, now);
             self.pending = Pending::Ack;
         } else {
             self.acknowledge_in_order(now);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
-use cclab_units::Time;
+use cclab_units::{Rare, Time};
 use cclab_units::hint::rarely;
 
 use self::acks::{Acks, Arrived};
@@ -29,7 +29,7 @@ const LEAST_PAYLOAD: u64 = 128;
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
     pub(super) acks: Acks,
-    pub(super) blocks: Blocks,
+    pub(super) blocks: Rare<Blocks>,
     memory: Memory,
     /// A segment came that could have been marked (`TCP_ECN_SEEN`).
     saw_capable: bool,
@@ -43,7 +43,7 @@ impl Linux {
         };
         Some(Linux {
             acks: Acks::new(config, min, max),
-            blocks: Blocks::default(),
+            blocks: Rare::default(),
             memory: Memory::default(),
             saw_capable: false,
         })

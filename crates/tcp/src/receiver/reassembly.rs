@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use cclab_packet::MAX_SACK_BLOCKS;
+use cclab_units::{Rare, Usual};
 
 /// Ranges kept at most. A sender that leaves more gaps than these in one window has the rest
 /// refused, as a kernel short of memory would (RFC 2018 section 8 allows it).
@@ -13,9 +14,22 @@ const MAX_RANGES: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) struct Reassembly {
     ranges: VecDeque<(u64, u64)>,
-    /// The ranges that grew last, most recent first: at most as many as one option holds.
-    recent: [(u64, u64); MAX_SACK_BLOCKS],
-    recent_len: usize,
+    /// The ranges that grew last.
+    recent: Rare<Recent>,
+}
+
+/// Ranges, most recent first: at most as many as one option holds.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    ranges: [(u64, u64); MAX_SACK_BLOCKS],
+    len: usize,
+}
+
+impl Usual for Recent {
+    const USUAL: &'static Recent = &Recent {
+        ranges: [(0, 0); MAX_SACK_BLOCKS],
+        len: 0,
+    };
 }
 
 /// What an insertion did.
@@ -31,8 +45,7 @@ impl Reassembly {
     pub(super) fn new() -> Reassembly {
         Reassembly {
             ranges: VecDeque::new(),
-            recent: [(0, 0); MAX_SACK_BLOCKS],
-            recent_len: 0,
+            recent: Rare::default(),
         }
     }
 
@@ -86,7 +99,7 @@ impl Reassembly {
                 self.ranges.drain(low + 1..high);
             }
         }
-        self.note_recent(merged);
+        self.recent.note(merged);
         Inserted { added, repeated }
     }
 
@@ -101,14 +114,14 @@ impl Reassembly {
             reached = reached.max(e);
             self.ranges.pop_front();
         }
-        self.keep_recent(|(start, _)| start > reached);
+        self.recent.keep(|(start, _)| start > reached);
         reached
     }
 
     /// The blocks to report, most recent first; after those that grew last, any others from
     /// the highest down, so that an option is as full as it can be (RFC 2018 section 4).
     pub(super) fn recent(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let noted = &self.recent[..self.recent_len];
+        let noted = &self.recent.ranges[..self.recent.len];
         // Nothing is left out of the noted ones unless merging has thinned them.
         let others = self
             .ranges
@@ -122,25 +135,27 @@ impl Reassembly {
             .copied()
             .chain(others.take(more.min(MAX_SACK_BLOCKS - noted.len())))
     }
+}
 
+impl Recent {
     /// Puts `merged` before the others and forgets those that it swallowed.
-    fn note_recent(&mut self, merged: (u64, u64)) {
-        self.keep_recent(|(start, end)| end < merged.0 || start > merged.1);
-        let len = (self.recent_len + 1).min(MAX_SACK_BLOCKS);
-        self.recent.copy_within(..len - 1, 1);
-        self.recent[0] = merged;
-        self.recent_len = len;
+    fn note(&mut self, merged: (u64, u64)) {
+        self.keep(|(start, end)| end < merged.0 || start > merged.1);
+        let len = (self.len + 1).min(MAX_SACK_BLOCKS);
+        self.ranges.copy_within(..len - 1, 1);
+        self.ranges[0] = merged;
+        self.len = len;
     }
 
-    fn keep_recent(&mut self, keep: impl Fn((u64, u64)) -> bool) {
+    fn keep(&mut self, keep: impl Fn((u64, u64)) -> bool) {
         let mut len = 0;
-        for i in 0..self.recent_len {
-            if keep(self.recent[i]) {
-                self.recent[len] = self.recent[i];
+        for i in 0..self.len {
+            if keep(self.ranges[i]) {
+                self.ranges[len] = self.ranges[i];
                 len += 1;
             }
         }
-        self.recent_len = len;
+        self.len = len;
     }
 }
 

@@ -1,15 +1,24 @@
 //! The SACK blocks that a receiver of Linux remembers (`tp->selective_acks`).
 
+use cclab_units::Usual;
+
 /// How many it remembers (`TCP_NUM_SACKS`).
 const MOST: usize = 4;
 /// How many of the first a sender is sure to have seen (`TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED: usize = 2;
 
 /// Blocks, the one that grew last first. What fell out of them is not told again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::receiver) struct Blocks {
     blocks: [(u64, u64); MOST],
     len: usize,
+}
+
+impl Usual for Blocks {
+    const USUAL: &'static Blocks = &Blocks {
+        blocks: [(0, 0); MOST],
+        len: 0,
+    };
 }
 
 /// Which block a segment belongs to.
@@ -101,7 +110,7 @@ mod tests {
 
     #[test]
     fn four_are_remembered_and_what_grew_last_goes_first() {
-        let mut blocks = Blocks::default();
+        let mut blocks = *Blocks::USUAL;
         assert!(![1, 3].map(|n| ahead(&mut blocks, n)).contains(&true));
         assert!([5, 7, 9].iter().all(|&n| ahead(&mut blocks, n)));
         assert_eq!(blocks.told(), [(90, 100), (70, 80), (50, 60), (30, 40)]);
