@@ -555,10 +555,7 @@ fn counters_of_a_host_of_one_sender_are_the_flows() {
 }
 
 fn flow_named(name: &str) -> Flow {
-    Flow {
-        name: name.into(),
-        ..flow()
-    }
+    flow().named(name)
 }
 
 #[test]

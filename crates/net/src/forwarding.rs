@@ -310,7 +310,10 @@ mod tests {
         let mut tables = Forwarding::new(2);
         tables.add_routes(0, &[4, 0, 5], &[6, 0, 7]);
         tables.add_routes(1, &[4, 0, 8], &[9]);
-        assert_eq!([next(&tables, 0, 0, false), next(&tables, 0, 0, true)], [5, 7]);
+        assert_eq!(
+            [next(&tables, 0, 0, false), next(&tables, 0, 0, true)],
+            [5, 7]
+        );
         assert_eq!(next(&tables, 0, 1, false), 8);
         assert_eq!(
             [next(&tables, 7, 0, true), next(&tables, 9, 1, true)],

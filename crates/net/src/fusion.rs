@@ -35,7 +35,8 @@ pub fn fuse(links: &mut [Link], forwarding: &Forwarding, entries: &BTreeSet<u32>
                 && links[next as usize].may_be_fed_ahead(feeder)
                 && !links[next as usize].feeds_ahead()
         };
-        let fuses = feeder.may_feed_ahead() && feeder.aside.fed_by.is_none() && next.iter().all(fits);
+        let fuses =
+            feeder.may_feed_ahead() && feeder.aside.fed_by.is_none() && next.iter().all(fits);
         if fuses && !next.is_empty() {
             links[index].fit().feeds_ahead = true;
             for next in next {

@@ -77,6 +77,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
     let bottleneck = Rate::from_bps(rate.parse().ok()?)?;
     let packets = packets.parse().ok()?;
     let access = Rate::from_bps(1_000_000_000.max(bottleneck.bps()))?;
+    let like = flow(cc, ack_every, idle);
     Some(Scenario {
         duration: Some(Time::from_secs(duration.parse().ok()?)),
         warmup: Time::ZERO,
@@ -92,7 +93,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
             graph: None,
         },
         flows: (0..flows)
-            .map(|index| flow(index, cc, ack_every, idle))
+            .map(|index| like.named(format!("flow{index}")))
             .collect(),
         traffic: vec![],
         probes: vec![],
@@ -109,15 +110,14 @@ fn scenario(args: &[String]) -> Option<Scenario> {
 }
 
 /// A flow that sends as much as it may or, idle, opens and then has nothing to send but a byte.
-fn flow(index: usize, cc: &str, ack_every: u32, idle: bool) -> Flow {
-    Flow {
-        start: Start {
+fn flow(cc: &str, ack_every: u32, idle: bool) -> Flow {
+    Flow::bulk("flow", cc).with(|flow| {
+        flow.start = Start {
             at: Time::ZERO,
             spread: Time::from_millis(100),
-        },
-        write_size: idle.then_some(1),
-        writes_per_second: idle.then_some(1e-6),
-        delayed_ack: Some(ack_every),
-        ..Flow::bulk(format!("flow{index}"), cc)
-    }
+        };
+        flow.write_size = idle.then_some(1);
+        flow.writes_per_second = idle.then_some(1e-6);
+        flow.delayed_ack = Some(ack_every);
+    })
 }

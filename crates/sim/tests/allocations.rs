@@ -5,7 +5,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cclab_spec::{Flow, Limit, Place, Scenario};
+use cclab_spec::{Limit, Place, Scenario};
 use cclab_units::Time;
 
 use common::{STACKS, dumbbell, flow, link, loss};
@@ -49,10 +49,7 @@ fn scenario(stack: &str, variants: [&str; 2], seconds: u64) -> Scenario {
     let bottleneck = link(Some(300_000_000), Time::from_millis(5), Limit::Packets(300));
     let mut flows = vec![
         flow("a", variants[0]),
-        Flow {
-            extra_delay: Time::from_millis(1),
-            ..flow("b", variants[1])
-        },
+        flow("b", variants[1]).with(|flow| flow.extra_delay = Time::from_millis(1)),
     ];
     for flow in &mut flows {
         flow.rwnd = Some(2_000_000);

@@ -14,22 +14,17 @@ const END: Time = Time::from_secs(3);
 fn scenario(stack: &str, topology: Topology, extra: Option<Flow>, first: bool) -> Scenario {
     let bottleneck = link(Some(3_000_000), Time::from_millis(9), Limit::Packets(12));
     let mut flows = vec![
-        Flow {
-            extra_delay: Time::from_millis(3),
-            ..flow("long", "cubic")
-        },
-        Flow {
-            start: Start {
+        flow("long", "cubic").with(|flow| flow.extra_delay = Time::from_millis(3)),
+        flow("short", "newreno").with(|flow| {
+            flow.start = Start {
                 at: Time::from_millis(100),
                 spread: Time::from_millis(50),
-            },
-            ..flow("short", "newreno")
-        },
-        Flow {
-            transfer: Some(200_000),
-            direction: cclab_spec::Direction::Reverse,
-            ..flow("back", "sack")
-        },
+            }
+        }),
+        flow("back", "sack").with(|flow| {
+            flow.transfer = Some(200_000);
+            flow.direction = cclab_spec::Direction::Reverse;
+        }),
     ];
     match extra {
         Some(extra) if first => flows.insert(0, extra),
@@ -91,14 +86,13 @@ fn a_flow_that_never_starts_changes_no_event_of_the_others() {
     each_network(|stack, topology| {
         let without = Log::of(&scenario(stack, topology, None, false), 5);
         for first in [false, true] {
-            let never = Flow {
-                start: Start {
+            let never = flow("never", "reno").with(|flow| {
+                flow.start = Start {
                     at: END + Time::from_secs(1),
                     spread: Time::ZERO,
-                },
-                extra_delay: Time::from_millis(7),
-                ..flow("never", "reno")
-            };
+                };
+                flow.extra_delay = Time::from_millis(7);
+            });
             let with = Log::of(&scenario(stack, topology, Some(never), first), 5);
             let (a, b) = (without.without("never"), with.without("never"));
             let differ = a.iter().zip(&b).find(|(x, y)| x != y);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use cclab_spec::{Flow, Limit, Place, Scenario};
+use cclab_spec::{Limit, Place, Scenario};
 use cclab_units::Time;
 
 use common::{STACKS, dumbbell, flow, link, loss, steady_goodput};
@@ -22,12 +22,11 @@ fn a_window_limited_flow_gets_a_window_per_round_trip() {
                 continue; // 120 segments are less than 65,535 bytes there too, its window's end
             }
             for delayed_ack in [1, 2] {
-                let flow = Flow {
+                let flow = flow("f", "reno").with(|flow| {
                     // Half a segment more than the window, which scaling may round down.
-                    rwnd: Some(segments * payload + payload / 2),
-                    delayed_ack: Some(delayed_ack),
-                    ..flow("f", "reno")
-                };
+                    flow.rwnd = Some(segments * payload + payload / 2);
+                    flow.delayed_ack = Some(delayed_ack);
+                });
                 let delay = Time::from_micros(rtt_ms * 500);
                 let bottleneck = link(Some(1_000_000_000), delay, Limit::Packets(10_000));
                 let mut scenario = dumbbell(stack, bottleneck, vec![flow], Time::from_secs(30));
@@ -59,10 +58,7 @@ fn a_window_limited_flow_gets_a_window_per_round_trip() {
 fn share_of_full_link(stack: usize, cc: &str, bps: u64, bdp: u64) -> f64 {
     let (stack, payload, size) = STACKS[stack];
     let rtt = bdp as f64 * 8.0 / bps as f64;
-    let flow = Flow {
-        rwnd: Some(8 * bdp.max(100_000)),
-        ..flow("f", cc)
-    };
+    let flow = flow("f", cc).with(|flow| flow.rwnd = Some(8 * bdp.max(100_000)));
     let delay = Time::from_secs_f64(rtt / 2.0);
     let bottleneck = link(Some(bps), delay, Limit::Bytes(2 * bdp));
     // Long enough that a window of data that waits for a hole at the end hardly counts.
@@ -108,11 +104,10 @@ fn a_full_bottleneck_carries_its_rate_less_the_headers() {
 /// A flow alone with independent losses of probability `p`.
 fn lossy(stack: &str, cc: &str, delayed_ack: u32, p: f64) -> Scenario {
     let rtt = Time::from_millis(100);
-    let flow = Flow {
-        rwnd: Some(1 << 24),
-        delayed_ack: Some(delayed_ack),
-        ..flow("f", cc)
-    };
+    let flow = flow("f", cc).with(|flow| {
+        flow.rwnd = Some(1 << 24);
+        flow.delayed_ack = Some(delayed_ack);
+    });
     // Fast enough never to lose in the queue; losses enough for a mean.
     let bottleneck = link(Some(1_000_000_000), rtt / 2, Limit::Packets(1_000));
     let cycles = 600.0;

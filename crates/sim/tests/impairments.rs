@@ -109,10 +109,7 @@ fn bursts_lose_what_the_chain_says() {
     let mut scenario = one_flow(bottleneck, 0);
     scenario.flows[0].transfer = None;
     scenario.flows = (0..8)
-        .map(|i| cclab_spec::Flow {
-            name: format!("f{i}"),
-            ..scenario.flows[0].clone()
-        })
+        .map(|i| scenario.flows[0].named(format!("f{i}")))
         .collect();
     scenario.trace.capture.clear();
     let summary = run(&scenario, 1);

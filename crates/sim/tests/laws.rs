@@ -268,24 +268,23 @@ fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value
         let (transfer, rwnd, mss, writes) = sizes;
         let (delayed_ack, (ecn, receiver_ecn, nodelay), reverse, (at, spread), extra_delay) =
             manner;
-        Flow {
-            transfer,
-            rwnd,
-            mss,
-            write_size: writes.map(|(size, _)| size),
-            writes_per_second: writes.map(|(_, per_second)| per_second),
-            delayed_ack,
-            ecn,
-            receiver_ecn,
-            nodelay,
-            direction: match reverse {
+        flow("", cc).with(|flow| {
+            flow.transfer = transfer;
+            flow.rwnd = rwnd;
+            flow.mss = mss;
+            flow.write_size = writes.map(|(size, _)| size);
+            flow.writes_per_second = writes.map(|(_, per_second)| per_second);
+            flow.delayed_ack = delayed_ack;
+            flow.ecn = ecn;
+            flow.receiver_ecn = receiver_ecn;
+            flow.nodelay = nodelay;
+            flow.direction = match reverse {
                 true => Direction::Reverse,
                 false => Direction::Forward,
-            },
-            start: Start { at, spread },
-            extra_delay,
-            ..flow("", cc)
-        }
+            };
+            flow.start = Start { at, spread };
+            flow.extra_delay = extra_delay;
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use cclab_spec::{Flow, Limit};
+use cclab_spec::{Limit};
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
@@ -43,11 +43,10 @@ fn rows() -> Vec<Row> {
 }
 
 fn simulate(row: &Row) -> RunSummary {
-    let flow = Flow {
-        rwnd: Some(row.window * 1_000),
-        delayed_ack: Some(row.ack_every as u32),
-        ..flow("f", &row.variant)
-    };
+    let flow = flow("f", &row.variant).with(|flow| {
+        flow.rwnd = Some(row.window * 1_000);
+        flow.delayed_ack = Some(row.ack_every as u32);
+    });
     let bottleneck = link(
         Some(10_000_000),
         Time::from_millis(20),

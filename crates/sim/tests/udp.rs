@@ -22,11 +22,10 @@ fn every(gap: Time) -> Flow {
 }
 
 fn udp(source: Datagrams) -> Flow {
-    Flow {
-        cc: String::new(),
-        udp: Some(source),
-        ..flow("u", "")
-    }
+    flow("u", "").with(|flow| {
+        flow.cc = String::new();
+        flow.udp = Some(source);
+    })
 }
 
 /// A bottleneck on which 1,000 bytes take a millisecond.
@@ -37,10 +36,7 @@ fn slow(delay: Time, limit: u64) -> Link {
 #[test]
 fn an_idle_path_delays_by_transmission_and_propagation() {
     for topology in TOPOLOGIES {
-        let one = Flow {
-            duration: Some(ms(1_000)),
-            ..every(ms(10))
-        };
+        let one = every(ms(10)).with(|flow| flow.duration = Some(ms(1_000)));
         let mut scenario = dumbbell("rfc", slow(ms(20), 10), vec![one], ms(2_000));
         rewire(&mut scenario, topology);
         let hops = match topology {
@@ -99,10 +95,7 @@ fn what_is_on_its_way_at_the_end_is_not_lost() {
 
 #[test]
 fn a_transfer_ends_the_run_when_all_of_it_is_there() {
-    let one = Flow {
-        transfer: Some(5_000),
-        ..every(ms(10))
-    };
+    let one = every(ms(10)).with(|flow| flow.transfer = Some(5_000));
     let mut scenario = dumbbell("rfc", slow(ms(20), 10), vec![one], ms(1));
     scenario.duration = None;
     let found = run(&scenario, 1);
@@ -122,10 +115,7 @@ fn a_transfer_ends_the_run_when_all_of_it_is_there() {
 fn copies_are_counted_and_received_once() {
     let mut bottleneck = slow(ms(5), 100);
     bottleneck.duplicate = Some(0.2);
-    let one = Flow {
-        duration: Some(ms(5_000)),
-        ..every(ms(5))
-    };
+    let one = every(ms(5)).with(|flow| flow.duration = Some(ms(5_000)));
     let scenario = dumbbell("rfc", bottleneck, vec![one], ms(6_000));
     let found = run(&scenario, 3);
     let datagrams = &found.flows[0].datagrams;
@@ -142,10 +132,7 @@ fn overtaken_ones_are_counted() {
         probability: 0.1,
         delay: ms(12),
     });
-    let one = Flow {
-        duration: Some(ms(10_000)),
-        ..every(ms(5))
-    };
+    let one = every(ms(5)).with(|flow| flow.duration = Some(ms(10_000)));
     let scenario = dumbbell("rfc", bottleneck, vec![one], ms(11_000));
     let datagrams = run(&scenario, 3).flows.swap_remove(0).datagrams;
     assert_eq!((datagrams.received, datagrams.lost()), (2_000, 0));
@@ -171,10 +158,7 @@ fn video(deadline: Time) -> Datagrams {
 }
 
 fn watched(deadline: Time, change: impl Fn(&mut Scenario)) -> Frames {
-    let one = Flow {
-        duration: Some(ms(4_000)),
-        ..udp(video(deadline))
-    };
+    let one = udp(video(deadline)).with(|flow| flow.duration = Some(ms(4_000)));
     let mut scenario = dumbbell("rfc", slow(ms(20), 100), vec![one], ms(5_000));
     change(&mut scenario);
     run(&scenario, 1).flows[0].frames
@@ -256,15 +240,15 @@ fn a_probe_sees_what_was_lost_and_changes_nothing() {
 
 #[test]
 fn another_flow_leaves_the_dice_of_a_source_alone() {
-    let drawn = || Flow {
-        duration: Some(ms(10_000)),
-        ..udp(Datagrams::OnOff {
+    let drawn = || {
+        udp(Datagrams::OnOff {
             rate: rate(1_000_000),
             on: ms(100),
             off: ms(100),
             constant: false,
             payload: 500,
         })
+        .with(|flow| flow.duration = Some(ms(10_000)))
     };
     let of = |flows: Vec<Flow>| {
         let wide = link(Some(1_000_000_000), ms(5), Limit::Packets(10_000));
@@ -273,10 +257,7 @@ fn another_flow_leaves_the_dice_of_a_source_alone() {
         (flow.datagrams.sent, flow.ended, flow.first_byte)
     };
     let alone = of(vec![drawn()]);
-    let other = Flow {
-        name: "v".into(),
-        ..drawn()
-    };
+    let other = drawn().named("v");
     assert_eq!(alone, of(vec![drawn(), other, flow("t", "cubic")]));
     assert!(alone.0 > 500, "{alone:?}");
 }
@@ -285,14 +266,8 @@ fn another_flow_leaves_the_dice_of_a_source_alone() {
 fn datagrams_that_left_after_the_warm_up_are_counted_apart() {
     // Two come while one leaves during the first second, and one in two milliseconds afterwards: only
     // the first loses any. A datagram leaves at each instant at which both are told apart.
-    let busy = Flow {
-        duration: Some(ms(1_000)),
-        ..every(Time::from_micros(500))
-    };
-    let mut calm = Flow {
-        name: "calm".into(),
-        ..every(ms(2))
-    };
+    let busy = every(Time::from_micros(500)).with(|flow| flow.duration = Some(ms(1_000)));
+    let mut calm = every(ms(2)).named("calm");
     calm.start.at = ms(2_000);
     let scenario = Scenario {
         warmup: ms(3_000),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use cclab_spec::{Flow, Limit, Scenario};
+use cclab_spec::{Limit, Scenario};
 use cclab_trace::schema::{AckEvent, QueueEvent, RunSummary};
 use cclab_trace::{Event, Histogram, Probe};
 use cclab_units::Time;
@@ -45,10 +45,7 @@ fn two_flows(queue: &str, warmup: Time) -> Scenario {
     let delay = Time::from_millis(10);
     let mut bottleneck = link(Some(10_000_000), delay, Limit::Packets(60));
     bottleneck.queue.kind = queue.into();
-    let late = Flow {
-        duration: Some(Time::from_secs(3)),
-        ..flow("late", "reno")
-    };
+    let late = flow("late", "reno").with(|flow| flow.duration = Some(Time::from_secs(3)));
     let flows = vec![flow("long", "cubic"), late];
     let mut scenario = dumbbell("linux-6.12", bottleneck, flows, Time::from_secs(10));
     scenario.warmup = warmup;

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::flow::Flow;
 use crate::link::{Link, LossModel};
-use crate::scenario::{Flow, Scenario};
+use crate::scenario::Scenario;
 
 /// A company that a flow is put in, for comparison.
 #[derive(
@@ -88,18 +89,16 @@ fn in_place_of(flow: &Flow, other: &Flow) -> Flow {
     let alike =
         flow.command.is_some() == other.command.is_some() && flow.transport() == other.transport();
     let end = if alike { other } else { flow };
-    Flow {
-        name: other.name.clone(),
-        extra_delay: other.extra_delay,
-        start: other.start,
-        transfer: end.transfer,
-        duration: end.duration,
-        direction: other.direction,
-        crosses: other.crosses,
-        from: other.from.clone(),
-        to: other.to.clone(),
-        delay_at: other.delay_at,
-        delay_limit: other.delay_limit,
-        ..flow.clone()
-    }
+    flow.named(&other.name).with(|flow| {
+        flow.extra_delay = other.extra_delay;
+        flow.start = other.start;
+        flow.transfer = end.transfer;
+        flow.duration = end.duration;
+        flow.direction = other.direction;
+        flow.crosses = other.crosses;
+        flow.from = other.from.clone();
+        flow.to = other.to.clone();
+        flow.delay_at = other.delay_at;
+        flow.delay_limit = other.delay_limit;
+    })
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use cclab_units::Time;
 
+use crate::flow::{DelayAt, Flow};
 use crate::link::Link;
 use crate::names::DEFAULT_QDISC;
-use crate::scenario::{DelayAt, Flow, Scenario, Topology};
+use crate::scenario::{Scenario, Topology};
 
 /// Between two of the list.
 const COMMA: &str = ", ";

@@ -25,6 +25,7 @@ mod ecn;
 mod error;
 mod expect;
 pub mod expression;
+mod flow;
 pub mod fuzzing;
 mod graph;
 pub mod kinds;
@@ -62,6 +63,7 @@ pub use determinants::{
 pub use ecn::Ecn;
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Named, Subject, Subjects};
+pub use flow::{DelayAt, Direction, Flow, FlowFields, Remembered, Start, Transport};
 pub use graph::{Graph, GraphLink, Reroute, Routing};
 pub use link::*;
 pub use misbehaviour::Misbehaviour;

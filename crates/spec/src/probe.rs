@@ -4,7 +4,7 @@ use cclab_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::Direction;
+use crate::flow::Direction;
 
 /// Headers of IPv4, and of an ICMP echo or of UDP: 20 + 8 bytes.
 const HEADERS: u16 = 28;

@@ -10,10 +10,11 @@ use serde::Deserialize;
 use crate::baseline::Baseline;
 use crate::de::At;
 use crate::ecn::Ecn;
+use crate::flow::{DelayAt, Transport};
 use crate::graph::Routing;
 use crate::names;
 use crate::repeat::Repeat;
-use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
+use crate::scenario::{By, EventKind, Topology};
 use crate::text::{
     BriefOrFull, Command, OneOrMany, PaceText, Param, QueueLimit, RateText, SizeText, SysctlValue,
     TimeText,

@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
-use cclab_units::{Rare, Time};
 use cclab_units::hint::rarely;
+use cclab_units::{Rare, Time};
 
 use crate::accecn::{Accurate, EcnMode};
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};

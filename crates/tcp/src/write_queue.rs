@@ -122,7 +122,9 @@ impl WriteQueue {
     #[inline]
     fn rules(&self) -> &SendBuffer {
         let rules = &self.profile.send_buffer;
-        rules.as_ref().expect("a queue is made where there are rules")
+        rules
+            .as_ref()
+            .expect("a queue is made where there are rules")
     }
 
     /// Up to where data are in the buffer.

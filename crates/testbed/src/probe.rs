@@ -14,14 +14,15 @@ pub(crate) fn as_flows(scenario: &Scenario) -> Scenario {
     let mut all = scenario.clone();
     let sizes = scenario.flows.iter();
     let mss = sizes.map(|flow| flow.mss.unwrap_or(DEFAULT_MSS)).max();
-    all.flows.extend(all.probes.drain(..).map(|probe| Flow {
-        mss,
-        extra_delay: probe.extra_delay,
-        direction: probe.direction,
-        crosses: probe.crosses,
-        from: probe.from,
-        to: probe.to,
-        ..Flow::bulk(probe.name, "reno")
+    all.flows.extend(all.probes.drain(..).map(|probe| {
+        Flow::bulk(probe.name, "reno").with(|flow| {
+            flow.mss = mss;
+            flow.extra_delay = probe.extra_delay;
+            flow.direction = probe.direction;
+            flow.crosses = probe.crosses;
+            flow.from = probe.from;
+            flow.to = probe.to;
+        })
     }));
     all
 }

@@ -221,16 +221,17 @@ impl Load {
 
     fn flows(&self) -> Vec<Flow> {
         let idle = self.kind == Kind::Idle;
-        let flow = |(index, &[from, to]): (usize, &[usize; 2])| Flow {
-            start: Start {
-                at: Time::ZERO,
-                spread: SPREAD,
-            },
-            write_size: idle.then_some(1),
-            writes_per_second: idle.then_some(1e-6),
-            from: Some(self.wiring.hosts[from].clone()),
-            to: Some(self.wiring.hosts[to].clone()),
-            ..Flow::bulk(format!("flow{index}"), "cubic")
+        let flow = |(index, &[from, to]): (usize, &[usize; 2])| {
+            Flow::bulk(format!("flow{index}"), "cubic").with(|flow| {
+                flow.start = Start {
+                    at: Time::ZERO,
+                    spread: SPREAD,
+                };
+                flow.write_size = idle.then_some(1);
+                flow.writes_per_second = idle.then_some(1e-6);
+                flow.from = Some(self.wiring.hosts[from].clone());
+                flow.to = Some(self.wiring.hosts[to].clone());
+            })
         };
         self.pairs.iter().enumerate().map(flow).collect()
     }

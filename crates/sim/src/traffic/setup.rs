@@ -214,13 +214,12 @@ impl Making<'_> {
     /// The ends of a connection of this source.
     fn ends(&self) -> Spec {
         let cc = self.spec.cc.as_deref().unwrap_or("reno");
-        Spec {
-            cc_params: self.spec.cc_params.clone(),
-            start: Start {
+        Spec::bulk(&self.spec.name, cc).with(|flow| {
+            flow.cc_params = self.spec.cc_params.clone();
+            flow.start = Start {
                 at: self.spec.start,
                 spread: Time::ZERO,
-            },
-            ..Spec::bulk(&self.spec.name, cc)
-        }
+            };
+        })
     }
 }

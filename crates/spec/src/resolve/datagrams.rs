@@ -6,7 +6,7 @@ use super::application::{DEFAULT_SPELL, OF_UDP, foreign, full, not_over};
 use crate::datagrams::{Datagrams, Video};
 use crate::de::At;
 use crate::error::{Position, Problem};
-use crate::scenario::Transport;
+use crate::flow::Transport;
 use crate::text::{RateText, SizeText};
 use crate::written;
 

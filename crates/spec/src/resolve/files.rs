@@ -8,9 +8,10 @@ use cclab_units::refused;
 
 use crate::de::At;
 use crate::error::{Position, Problem, Sources};
+use crate::flow::Flow;
 use crate::names::Names;
 use crate::opportunities::Opportunities;
-use crate::scenario::{Flow, Traffic};
+use crate::scenario::Traffic;
 use crate::variant_file::{Loaded, VariantFile, Wrong, load};
 
 /// Larger files are no traces: this is some hours at 100 Mbit/s.

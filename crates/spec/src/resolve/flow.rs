@@ -15,9 +15,9 @@ use super::variant::variant;
 use super::{Files, positive_time};
 use crate::de::At;
 use crate::error::Problem;
+use crate::flow::{DelayAt, Flow, FlowFields, Start};
 use crate::names::Names;
 use crate::path::default_name;
-use crate::scenario::{DelayAt, Flow, Start};
 use crate::text::{BriefOrFull, SizeText};
 use crate::written::{self, EcnOfEnds};
 
@@ -82,10 +82,7 @@ pub(super) fn flows(
         if count == 1 {
             flows.push(flow);
         } else {
-            flows.extend((1..=count).map(|i| Flow {
-                name: format!("{name}.{i}"),
-                ..flow.clone()
-            }));
+            flows.extend((1..=count).map(|i| flow.named(format!("{name}.{i}"))));
         }
     }
     let alone = !(study.traffic.is_empty() && study.probe.is_empty()) && around.run.is_some();
@@ -225,7 +222,7 @@ fn flow(
         Some(_) => (String::new(), BTreeMap::new()),
     };
     let remembered = remembered(flow, around.stack)?;
-    let resolved = Flow {
+    let resolved = FlowFields {
         name: name.to_owned(),
         group: flow.group.as_ref().map(|group| group.value.clone()),
         cc,
@@ -274,7 +271,7 @@ fn flow(
             .map(|(key, value)| (key.clone(), value.0.clone()))
             .collect(),
     };
-    Ok((resolved, ends.own_rtt + ends.extra_delay * 2))
+    Ok((resolved.into(), ends.own_rtt + ends.extra_delay * 2))
 }
 
 /// The kernel of a flow that has another than the study's.

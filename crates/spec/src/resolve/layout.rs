@@ -4,8 +4,9 @@ use cclab_units::Time;
 
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
+use crate::flow::Direction;
 use crate::routes::Routes;
-use crate::scenario::{Direction, Topology};
+use crate::scenario::Topology;
 use crate::written::PlaceKeys;
 
 /// What the propagation delay of a path is made of.

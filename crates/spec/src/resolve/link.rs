@@ -12,11 +12,12 @@ use super::remark::remark;
 use crate::change::{mirrored, mirrored_triggered};
 use crate::de::At;
 use crate::error::{Position, Problem, missing};
+use crate::flow::Flow;
 use crate::link::{GilbertElliott, Link, ListedPackets, Loss, LossModel, Outage, Place, Reorder};
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::opportunities::Opportunities;
 use crate::path::default_name;
-use crate::scenario::{Flow, Limit, Queue};
+use crate::scenario::{Limit, Queue};
 use crate::text::{BriefOrFull, RateText, Share};
 use crate::written::{self, Impairments, LossKind};
 

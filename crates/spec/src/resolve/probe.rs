@@ -7,9 +7,10 @@ use super::layout::{self, Layout};
 use super::network::PathFacts;
 use crate::de::At;
 use crate::error::Problem;
+use crate::flow::Flow;
 use crate::path::default_name;
 use crate::probe::{MAX_PAYLOAD, MIN_UDP_PAYLOAD, Probe, ProbeKind};
-use crate::scenario::{Flow, Traffic};
+use crate::scenario::Traffic;
 use crate::text::{SizeText, TimeText};
 use crate::written;
 

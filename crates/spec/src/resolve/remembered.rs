@@ -5,7 +5,7 @@ use cclab_units::Time;
 
 use crate::de::At;
 use crate::error::Problem;
-use crate::scenario::Remembered;
+use crate::flow::Remembered;
 use crate::written;
 
 /// What the flow `written` on the stack `stack` remembers; none: nothing.

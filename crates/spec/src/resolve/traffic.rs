@@ -13,9 +13,10 @@ use super::params::params;
 use super::variant::variant;
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
+use crate::flow::Flow;
 use crate::names::Names;
 use crate::path::default_name;
-use crate::scenario::{Flow, Sizes, Traffic};
+use crate::scenario::{Sizes, Traffic};
 use crate::traffic::{self, TrafficKind};
 use crate::written;
 

@@ -1,7 +1,7 @@
 //! The keys of what runs between two ends: where these are, and how far apart.
 
 use crate::de::At;
-use crate::scenario::Direction;
+use crate::flow::Direction;
 use crate::text::TimeText;
 
 /// Declares a table of what runs between two ends: keys of its own, and those of its place.
@@ -18,7 +18,7 @@ macro_rules! placed_table {
             pub rtt: Option<$crate::de::At<$crate::text::TimeText>>,
             /// Which way the data, or the requests of a probe, travel over the bottleneck. Default:
             /// "forward".
-            pub direction: Option<$crate::scenario::Direction>,
+            pub direction: Option<$crate::flow::Direction>,
             /// The first and the last bottleneck of a parking lot that it crosses, counted from 1.
             /// Default: all.
             pub crosses: Option<$crate::de::At<[u32; 2]>>,

@@ -29,7 +29,6 @@ impl Default for Compression {
             due: Time::NEVER,
         }
     }
-
 }
 
 impl Compression {

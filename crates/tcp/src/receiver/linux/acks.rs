@@ -326,7 +326,8 @@ impl Acks {
     /// When the timer of acknowledgements that are held back expires.
     #[inline]
     fn held_until(&self) -> Time {
-        self.compression.deadline(self.config.ack.compression.as_ref())
+        self.compression
+            .deadline(self.config.ack.compression.as_ref())
     }
 
     /// A segment came while data is missing from `next` on, `rtt` being the round-trip time of the
