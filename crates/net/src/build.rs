@@ -64,6 +64,7 @@ impl Network {
             fuse(&mut links, &forwarding, &entries.collect());
         }
         let mut network = Network::new(links, forwarding, timers, fetches);
+        network.names = layout.ids().map(|(_, link)| link.name.as_str()).collect();
         network.waiting = waiting(layout);
         network
     }
@@ -129,9 +130,8 @@ fn forwarding(layout: &Layout) -> Forwarding {
 /// The link `id` of `layout`, undisturbed.
 fn link(layout: &Layout, id: LinkId, counting: Counting, seed: u64) -> Link {
     let new = |rate: Option<Rate>, queue| {
-        let name = layout.link(id).name.clone();
-        let dice = Stream::new(seed, &format!("queue {name}"));
-        Link::new(name, rate, layout.delay(id), queue, dice)
+        let dice = Stream::new(seed, &format!("queue {}", layout.link(id).name));
+        Link::new(rate, layout.delay(id), queue, dice)
     };
     match layout.link(id).kind {
         LinkKind::Line { line, .. } => {

@@ -17,6 +17,7 @@ mod fusion;
 mod host;
 mod impairment;
 mod link;
+mod names;
 mod network;
 mod passage;
 mod report;

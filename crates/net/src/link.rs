@@ -123,13 +123,7 @@ const _: () = assert!(
 
 impl Link {
     /// An idle link.
-    pub fn new(
-        name: String,
-        rate: Option<Rate>,
-        delay: Time,
-        queue: Box<dyn Qdisc>,
-        dice: Stream,
-    ) -> Link {
+    pub fn new(rate: Option<Rate>, delay: Time, queue: Box<dyn Qdisc>, dice: Stream) -> Link {
         Link {
             tx: rate.map(TxClock::new),
             busy_until: Time::ZERO,
@@ -139,7 +133,7 @@ impl Link {
             fittings: None,
             counters: Counters::default(),
             service: Service::Asked(Box::new(Asked::new(queue, dice))),
-            aside: Box::new(Aside::new(name, rate)),
+            aside: Box::new(Aside::new(rate)),
         }
     }
 

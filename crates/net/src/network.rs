@@ -15,12 +15,15 @@ use crate::foreseen::Foreseen;
 use crate::forwarding::{Forwarding, HOST};
 use crate::host::Port;
 use crate::link::{Leaving, Link};
+use crate::names::Names;
 use crate::watch::{Sight, Watch};
 use crate::wires::{Held, Taken, Wires};
 
 /// Links, the packets on them, and the timers of what stands around them.
 pub struct Network {
     pub(crate) links: Vec<Link>,
+    /// Of the links of a layout.
+    pub(crate) names: Names,
     pub(crate) forwarding: Forwarding,
     /// When routes change next.
     routes_change: Time,
@@ -97,6 +100,7 @@ impl Network {
             calendar: Calendar::new(1 + timers),
             wires: Wires::new(links.len(), fetches),
             links,
+            names: Names::default(),
             routes_change: forwarding.next_change(),
             forwarding,
             sequence: 0,

@@ -57,13 +57,13 @@ impl Network {
     pub fn finish(&mut self) -> Result<Vec<LinkSummary>, NotConserved> {
         let busy_until: Vec<Time> = self.links.iter().map(|link| link.busy_until).collect();
         self.settle();
-        for link in &self.links {
-            check_conservation(link)?;
+        for (index, link) in self.links.iter().enumerate() {
+            check_conservation(link, self.names.of(index))?;
         }
         let now = self.now;
-        let links = self.links.iter_mut().zip(busy_until);
-        let rows = links.map(|(link, busy_until)| {
-            let row = link_summary(link, now);
+        let links = self.links.iter_mut().zip(busy_until).enumerate();
+        let rows = links.map(|(index, (link, busy_until))| {
+            let row = link_summary(link, self.names.of(index), now);
             link.busy_until = busy_until;
             row
         });
@@ -87,20 +87,20 @@ impl Network {
     }
 }
 
-fn check_conservation(link: &Link) -> Result<(), NotConserved> {
+fn check_conservation(link: &Link, name: &str) -> Result<(), NotConserved> {
     let counters = &link.counters;
     let accounted = counters.delivered + link.aside.incidents.drops() + link.in_flight();
     if counters.offered + link.aside.incidents.duplicates == accounted {
         return Ok(());
     }
     Err(NotConserved {
-        link: link.aside.name.to_string(),
+        link: name.to_owned(),
         offered: counters.offered,
         accounted,
     })
 }
 
-fn link_summary(link: &mut Link, now: Time) -> LinkSummary {
+fn link_summary(link: &mut Link, name: &str, now: Time) -> LinkSummary {
     let kept = link
         .fittings
         .as_mut()
@@ -125,7 +125,7 @@ fn link_summary(link: &mut Link, now: Time) -> LinkSummary {
         backlog_max: link.aside.backlog_max,
         sojourn: sojourn.map(|sojourn| *sojourn).unwrap_or_default(),
         bands,
-        name: link.aside.name.to_string(),
+        name: name.to_owned(),
         ..LinkSummary::default()
     }
 }

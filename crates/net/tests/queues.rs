@@ -26,7 +26,7 @@ fn flood(kind: &str) -> (Vec<Packet>, u32, LinkSummary) {
     };
     let queue = cclab_qdisc::build(kind, &config).expect("simulated");
     let dice = Stream::new(1, kind);
-    let mut link = Link::new(kind.into(), rate, DELAY, queue, dice);
+    let mut link = Link::new(rate, DELAY, queue, dice);
     let mut forwarding = Forwarding::new(2);
     for flow in 0..2 {
         forwarding.add_routes(flow, &[0], &[1]);

@@ -180,7 +180,7 @@ fn link(name: &str, mbit: Option<u64>, delay: Time, kind: &str) -> Link {
         params: Params::defaults(discipline.params),
     };
     let queue = cclab_qdisc::build(kind, &config).expect("simulated");
-    let mut link = Link::new(name.into(), rate, delay, queue, Stream::new(1, name));
+    let mut link = Link::new(rate, delay, queue, Stream::new(1, name));
     link.foresee_departures();
     link
 }

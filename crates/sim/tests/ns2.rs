@@ -3,7 +3,7 @@
 
 mod common;
 
-use cclab_spec::{Limit};
+use cclab_spec::Limit;
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cclab_units::hint::rarely;
+use cclab_units::memory::push_back;
 
 use self::pieces::{MOST, Runs};
 use self::sent::Sent;
@@ -342,10 +343,13 @@ impl WriteQueue {
                 return Some(Leave::Pushed);
             }
             start = self.written;
-            self.waiting.push_back(Packet {
-                end: start,
-                push: false,
-            });
+            push_back(
+                &mut self.waiting,
+                Packet {
+                    end: start,
+                    push: false,
+                },
+            );
         }
         // What one call carries.
         let call = CALL - (self.written - began) % CALL;

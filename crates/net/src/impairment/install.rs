@@ -46,7 +46,7 @@ impl Installer<'_> {
         let spec = &self.layout.lines[impairment.line.index()];
         let flows = &self.layout.flows;
         let link = &mut self.links[impairment.link.index()];
-        let name = link.aside.name.clone();
+        let name = &self.layout.link(impairment.link).name;
         let stream = |what: &str| Stream::new(seed, &format!("{what} {name}"));
         losses(
             &mut link.fit().entry,
@@ -100,7 +100,7 @@ impl Installer<'_> {
         let seed = self.seed;
         let spec = &self.layout.lines[impairment.line.index()];
         let link = &mut self.links[impairment.link.index()];
-        let name = link.aside.name.clone();
+        let name = &self.layout.link(impairment.link).name;
         let fittings = link.fit();
         let gate = match place {
             Place::Sender => &mut fittings.entry,

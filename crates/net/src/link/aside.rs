@@ -5,8 +5,6 @@ use cclab_units::{Rare, Rate, Usual};
 
 /// What lies beside a link, in a place of its own.
 pub struct Aside {
-    /// Its name in traces.
-    pub name: Box<str>,
     /// Its rate at the beginning; `None`: infinitely fast.
     pub rate: Option<Rate>,
     /// The link that alone feeds this one, ahead of time.
@@ -21,9 +19,8 @@ pub struct Aside {
 
 impl Aside {
     /// Of a link that has done nothing yet.
-    pub(super) fn new(name: String, rate: Option<Rate>) -> Aside {
+    pub(super) fn new(rate: Option<Rate>) -> Aside {
         Aside {
-            name: name.into(),
             rate,
             fed_by: None,
             backlog_max: 0,

@@ -63,7 +63,10 @@ fn every_topology_is_listed() {
 fn every_application_and_each_of_its_keys_is_listed() {
     for kind in APPLICATIONS {
         let flow = scenario(&kind.example.study()).flows.swap_remove(0);
-        let known = flow.application.as_ref().map(|application| application.name());
+        let known = flow
+            .application
+            .as_ref()
+            .map(|application| application.name());
         let known = known.or(flow.udp.map(|source| source.name()));
         let name = known.unwrap_or("bulk");
         assert_eq!(name, kind.name);

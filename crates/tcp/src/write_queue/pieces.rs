@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use cclab_units::memory::push_back;
+
 /// A packet has so many pieces at most (`MAX_SKB_FRAGS`).
 pub(super) const MOST: u64 = 17;
 const PAGE: u64 = 4_096;
@@ -17,7 +19,7 @@ impl Runs {
     /// The application begins to write at `offset`.
     pub fn begin(&mut self, offset: u64) {
         if self.began.back() != Some(&offset) {
-            self.began.push_back(offset);
+            push_back(&mut self.began, offset);
         }
     }
 

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use cclab_units::memory::push_back;
+
 use super::Packet;
 use super::pieces::{MOST, Runs};
 
@@ -45,7 +47,7 @@ impl Sent {
         };
         match self.packets.back_mut().filter(|_| !is_first) {
             Some(last) => *last = left,
-            None => self.packets.push_back(left),
+            None => push_back(&mut self.packets, left),
         }
     }
 

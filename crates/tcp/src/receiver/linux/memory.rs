@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use cclab_units::hint::rarely;
+use cclab_units::memory::push_back;
 
 use crate::profile::PacketMemory;
 
@@ -124,7 +125,7 @@ impl Memory {
                 self.charged -= rules.descriptor;
                 last.join(&packet, packet.charge - rules.descriptor);
             }
-            _ => self.ready.push_back(packet),
+            _ => push_back(&mut self.ready, packet),
         }
     }
 }
