@@ -204,11 +204,11 @@ impl<'a> Flow<'a> {
             last_byte: there.sum.last,
             bytes_received: there.sum.received_bytes,
             segments_sent: there.sum.sent,
-            datagrams: there.sum,
-            back: back.sum,
+            datagrams: there.sum.into(),
+            back: back.sum.into(),
             frames,
-            warm_datagrams: there.warm,
-            warm_back: back.warm,
+            warm_datagrams: there.warm.into(),
+            warm_back: back.warm.into(),
             warm_frames,
             ..self.unseen()
         }

@@ -836,7 +836,7 @@ fn a_program_is_what_carried_most_of_its_bytes() {
     fs::remove_file(folder.out.path().join("datagrams.parquet")).expect("the table of before");
     let flow = folder.trace().summary.flows[0].clone();
     assert_eq!((flow.transport, flow.retransmits), (Carrier::Tcp, 3));
-    assert_eq!(flow.datagrams, Datagrams::default());
+    assert_eq!(*flow.datagrams, Datagrams::default());
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn look(world: &mut World<'_, Tally>, standing: &mut Standing) {
         Flow::Tcp(flow) => {
             let sender = &flow.sender;
             FlowStanding {
-                runs: flow.started.is_some() && !flow.over,
+                runs: flow.started.time().is_some() && !flow.over,
                 segments_sent: sender.counters().segments_sent,
                 bytes_acked: sender.bytes_acked(),
                 bytes_delivered: sender.delivered(),

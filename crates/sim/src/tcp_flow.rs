@@ -5,7 +5,7 @@ use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::sender::State;
 use cclab_tcp::{Receiver, Sender};
-use cclab_units::{Stream, Time};
+use cclab_units::{Noted, Stream, Time};
 
 use crate::application::Application;
 use crate::ends::ends;
@@ -25,9 +25,9 @@ pub struct TcpFlow {
     /// When it starts; later than the run's end for a flow that never does.
     pub start: Time,
     /// When the first SYN left.
-    pub started: Option<Time>,
+    pub started: Noted,
     /// When everything was acknowledged.
-    pub ended: Option<Time>,
+    pub ended: Noted,
     /// Whether it is over, finished or given up.
     pub over: bool,
     /// Sum and count of srtt over acknowledgements, once there is one.
@@ -63,8 +63,8 @@ impl TcpFlow {
             application,
             ports,
             start,
-            started: None,
-            ended: None,
+            started: Noted::NOT_YET,
+            ended: Noted::NOT_YET,
             over: false,
             srtt_sum: 0,
             srtt_count: 0,
@@ -120,8 +120,8 @@ impl TcpFlow {
     }
 
     fn act_as_sender(&mut self, now: Time) {
-        if self.started.is_none() {
-            self.started = Some(now);
+        if self.started.time().is_none() {
+            self.started = Noted::at(now);
             self.sender.connect(now);
         }
         if self.application.deadline() <= now {

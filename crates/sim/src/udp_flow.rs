@@ -158,9 +158,9 @@ impl UdpFlow {
             ended: self.ended,
             bytes_received: datagrams.received_bytes,
             segments_sent: self.sent,
-            datagrams,
+            datagrams: datagrams.into(),
             frames,
-            warm_datagrams,
+            warm_datagrams: warm_datagrams.into(),
             warm_frames,
             ..FlowSummary::default()
         }

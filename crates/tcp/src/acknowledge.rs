@@ -342,9 +342,12 @@ impl Sender {
                 Some(self.flight.rtt.quantise(echoed, now))
             }
             RttClock::OnePerRound(_) => {
-                let timed = self.timed.filter(|t| self.flight.snd_una >= t.end)?;
-                self.timed = None;
-                Some(self.flight.rtt.quantise(timed.sent, now))
+                let (end, sent) = self.timing.0?;
+                if self.flight.snd_una < end {
+                    return None;
+                }
+                self.timing.0 = None;
+                Some(self.flight.rtt.quantise(sent, now))
             }
         }
     }

@@ -39,13 +39,13 @@ impl Sender {
     /// The variant returned nonsense, which ends the connection.
     #[cold]
     pub(crate) fn abort(&mut self, now: Time, fault: Fault) {
-        self.fault = Some(fault);
+        self.fault = Some(Box::new(fault));
         self.stop(now, State::Aborted);
     }
 
     /// Why the connection was ended, if its variant returned nonsense.
     pub fn fault(&self) -> Option<Fault> {
-        self.fault
+        self.fault.as_deref().copied()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What holds a sender back, and for how long.
 
-use cclab_units::Time;
+use cclab_units::{Noted, Time};
 
 use crate::fault::Fault;
 use crate::sender::Sender;
@@ -33,7 +33,7 @@ pub struct Limits {
     cwnd_since: Time,
     cwnd_seconds: f64,
     started: Time,
-    stopped: Option<Time>,
+    stopped: Noted,
 }
 
 impl Limits {
@@ -86,7 +86,7 @@ impl Limits {
             let cwnd = self.cwnd;
             self.on_cwnd(now, cwnd.wrapping_add(1));
             self.running = false;
-            self.stopped = Some(now);
+            self.stopped = Noted::at(now);
         }
     }
 
@@ -102,7 +102,7 @@ impl Limits {
 
     /// Mean window in bytes from the start to the end, or to `now`.
     pub fn cwnd_mean(&self, now: Time) -> f64 {
-        let end = self.stopped.unwrap_or(now);
+        let end = self.stopped.time().unwrap_or(now);
         let open = if self.running {
             self.cwnd as f64 * (end - self.cwnd_since).as_secs_f64()
         } else {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::hint::rarely;
-use cclab_units::{Rare, Time};
+use cclab_units::{Noted, Rare, Time};
 
 use crate::accecn::{Accurate, EcnMode};
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
@@ -171,8 +171,8 @@ pub struct Receiver {
     /// looked at the clock meanwhile.
     clock: Time,
     is_clock_old: bool,
-    first_byte: Option<Time>,
-    last_byte: Option<Time>,
+    first_byte: Noted,
+    last_byte: Noted,
     counters: Counters,
 }
 
@@ -216,8 +216,8 @@ impl Receiver {
             syn_ack_at: None,
             clock: Time::ZERO,
             is_clock_old: false,
-            first_byte: None,
-            last_byte: None,
+            first_byte: Noted::NOT_YET,
+            last_byte: Noted::NOT_YET,
             counters: Counters::default(),
             config,
         }
@@ -388,12 +388,12 @@ impl Receiver {
 
     /// When the first byte came in order.
     pub fn first_byte(&self) -> Option<Time> {
-        self.first_byte
+        self.first_byte.time()
     }
 
     /// When the last byte so far came in order.
     pub fn last_byte(&self) -> Option<Time> {
-        self.last_byte
+        self.last_byte.time()
     }
 
     /// Whether everything up to and with the FIN was received.
@@ -443,10 +443,8 @@ impl Receiver {
         if self.reading {
             self.consumed = end;
         }
-        if self.first_byte.is_none() {
-            self.first_byte = Some(now);
-        }
-        self.last_byte = Some(now);
+        self.first_byte.note_first(now);
+        self.last_byte = Noted::at(now);
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use std::ops::Range;
 use cclab_cc::LostSegment;
 use cclab_units::hint::rarely;
 use cclab_units::memory::prefetch;
+use cclab_units::{Rare, Usual};
 
 pub use segment::Segment;
 
@@ -44,16 +45,30 @@ pub struct Scoreboard {
     sacked_segments: u64,
     lost: u64,
     lost_ever: u64,
-    /// What was taken for lost and not yet told to a variant that wants to know.
-    pub(crate) just_lost: Vec<LostSegment>,
+    /// What lists there are.
+    pub(crate) lists: Rare<Lists>,
     tells_losses: bool,
     resent: u64,
     counts: Counts,
     /// No segment before this one is lost and waiting to be retransmitted.
     lost_hint: SegmentId,
     highest_sacked: SegmentId,
+}
+
+/// What a scoreboard lists once segments were lost or selected.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists {
+    /// What was taken for lost and not yet told to a variant that wants to know.
+    pub just_lost: Vec<LostSegment>,
     /// Blocks of the previous acknowledgement: what they covered need not be walked again.
     previous_blocks: Vec<(u64, u64)>,
+}
+
+impl Usual for Lists {
+    const USUAL: &'static Lists = &Lists {
+        just_lost: Vec::new(),
+        previous_blocks: Vec::new(),
+    };
 }
 
 impl Default for Scoreboard {
@@ -67,13 +82,12 @@ impl Default for Scoreboard {
             sacked_segments: 0,
             lost: 0,
             lost_ever: 0,
-            just_lost: Vec::new(),
+            lists: Rare::default(),
             tells_losses: false,
             resent: 0,
             counts: Counts::default(),
             lost_hint: 0,
             highest_sacked: 0,
-            previous_blocks: Vec::new(),
         }
     }
 }
@@ -309,6 +323,7 @@ impl Scoreboard {
     ) {
         for &(left, right) in blocks {
             let known = self
+                .lists
                 .previous_blocks
                 .iter()
                 .copied()
@@ -326,9 +341,9 @@ impl Scoreboard {
                 }
             }
         }
-        self.previous_blocks.clear();
-        self.previous_blocks
-            .extend_from_slice(&blocks[..blocks.len().min(8)]);
+        let previous = &mut self.lists.previous_blocks;
+        previous.clear();
+        previous.extend_from_slice(&blocks[..blocks.len().min(8)]);
     }
 
     fn select_range(
@@ -374,7 +389,9 @@ impl Scoreboard {
         }
         self.sacked = 0;
         self.sacked_segments = 0;
-        self.previous_blocks.clear();
+        if !self.lists.previous_blocks.is_empty() {
+            self.lists.previous_blocks.clear();
+        }
     }
 
     /// Recounts everything from the segments: the invariant behind the running counts.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cclab_cc::{Arithmetic, EcnFeedback, Maker, StateColumn, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
-use cclab_units::{Rare, Rate, Stream, Time};
+use cclab_units::{Rare, Rate, Stream, Time, Usual};
 
 use crate::accecn::EcnMode;
 use crate::cwnd_usage::CwndUsage;
@@ -107,7 +107,7 @@ pub struct Sender {
     /// The feedback that it asks for, and how the last SYN left.
     pub(crate) asks: EcnMode,
     pub(crate) syn_codepoint: Ecn,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) fault: Option<Box<Fault>>,
 
     pub(crate) state: State,
     /// SYN, handshake ACK, probe: control packets waiting to leave.
@@ -166,8 +166,8 @@ pub struct Sender {
     pub(crate) persist_backoff: u32,
     pub(crate) timeouts_in_row: u32,
     pub(crate) cwnd_usage: CwndUsage,
-    /// The segment being timed, for clocks that time one per round.
-    pub(crate) timed: Option<Timed>,
+    /// For clocks that time one segment a round.
+    pub(crate) timing: Rare<Timing>,
     /// How it resumes from what it remembers.
     pub(crate) resume: Option<Box<Resume>>,
 }
@@ -178,11 +178,12 @@ pub(crate) struct Blueprint {
     pub maker: Maker,
 }
 
-/// A segment being timed.
+/// Where the segment being timed ends, and when it left.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timed {
-    pub end: u64,
-    pub sent: Time,
+pub(crate) struct Timing(pub Option<(u64, Time)>);
+
+impl Usual for Timing {
+    const USUAL: &'static Timing = &Timing(None);
 }
 
 impl Sender {
@@ -268,7 +269,7 @@ impl Sender {
             persist_backoff: 0,
             timeouts_in_row: 0,
             cwnd_usage: CwndUsage::default(),
-            timed: None,
+            timing: Rare::default(),
             resume: remembered.map(|remembered| {
                 Box::new(Resume::new(remembered, cc.initial_window, u64::from(mss)))
             }),

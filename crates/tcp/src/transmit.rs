@@ -11,7 +11,7 @@ use crate::recovery::control::Control;
 use crate::recovery::episode::Frto;
 use crate::recovery::linux::Resend;
 use crate::scoreboard::{Segment, SegmentId};
-use crate::sender::{Sender, State, Timed};
+use crate::sender::{Sender, State};
 use crate::transmit_linux::UNPACED;
 use crate::write_queue::Leave;
 
@@ -349,10 +349,6 @@ impl Sender {
         if let Some(queue) = &mut self.queue {
             queue.on_sent(self.flight.snd_nxt, self.burst_sent == 0);
         }
-        self.timed = self.timed.or(Some(Timed {
-            end: self.flight.snd_nxt,
-            sent: now,
-        }));
         if self.flight.episode.is_recovery() {
             rarely();
             self.flight.episode.prr.on_sent(len);
@@ -363,6 +359,10 @@ impl Sender {
             Some((linux, mut line)) => linux.on_new_sent(&mut line),
             None => {
                 rarely();
+                let timed = (self.flight.snd_nxt, now);
+                if matches!(self.flight.profile.rto.clock, RttClock::OnePerRound(_)) {
+                    self.timing.0.get_or_insert(timed);
+                }
                 self.flight.arm_loss_probe(now);
             }
         }
@@ -405,7 +405,9 @@ impl Sender {
         if self.flight.recovery == Recovery::RackPrr {
             self.flight.episode.rack.on_resent(id, now);
         }
-        self.timed = None; // Karn: what is timed may be what is sent again
+        if self.timing.0.is_some() {
+            self.timing.0 = None; // Karn: what is timed may be what is sent again
+        }
         if self.flight.episode.is_recovery() {
             self.flight.episode.prr.on_sent(u64::from(segment.len));
         }

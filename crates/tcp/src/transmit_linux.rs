@@ -137,7 +137,6 @@ impl Sender {
         if linux.finds_by_time() {
             line.rack.on_resent(id, now);
         }
-        self.timed = None;
         *packet = self.data_packet(now, &segment);
         let pushes = |queue: &WriteQueue| queue.pushes(segment.end());
         if self.queue.as_ref().is_some_and(pushes) {

@@ -21,8 +21,13 @@ const BLOCK: usize = 8;
 
 impl Histogram {
     /// An empty histogram.
-    pub fn new() -> Histogram {
-        Histogram::default()
+    pub const fn new() -> Histogram {
+        Histogram {
+            counts: Vec::new(),
+            first: 0,
+            count: 0,
+            sum: 0,
+        }
     }
 
     /// A histogram from its non-empty bins, as [`Histogram::bins`] and [`Histogram::sum`] gave

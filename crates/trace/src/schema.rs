@@ -3,7 +3,7 @@
 
 mod datagrams;
 
-use cclab_units::{Rate, Time};
+use cclab_units::{Rare, Rate, Time};
 
 use serde::{Deserialize, Serialize};
 
@@ -244,16 +244,16 @@ pub struct FlowSummary {
     /// RTT samples after the warm-up, in nanoseconds.
     pub warm_rtt: Histogram,
     /// Over UDP, the way of its data.
-    pub datagrams: Datagrams,
+    pub datagrams: Rare<Datagrams>,
     /// Over UDP, the way back.
-    pub back: Datagrams,
+    pub back: Rare<Datagrams>,
     /// Of a video.
     pub frames: Frames,
     /// Of datagrams on the way of its data, those that left after the warm-up; nothing without one,
     /// as what follows.
-    pub warm_datagrams: Datagrams,
+    pub warm_datagrams: Rare<Datagrams>,
     /// The same of the way back.
-    pub warm_back: Datagrams,
+    pub warm_back: Rare<Datagrams>,
     /// Of a video, the frames made after the warm-up.
     pub warm_frames: Frames,
     /// Of frames on a connection, how long each took from its making to its last byte's arrival, in

@@ -165,12 +165,14 @@ fn summary() -> RunSummary {
             last: Some(Time::from_nanos(21)),
             jitter: Some(Time::from_nanos(22)),
             delay: histogram(&[3, 4, 4]),
-        },
+        }
+        .into(),
         back: Datagrams {
             sent: 23,
             delay: histogram(&[5]),
             ..Datagrams::default()
-        },
+        }
+        .into(),
         frames: Frames {
             sent: 24,
             complete: 25,
@@ -184,12 +186,14 @@ fn summary() -> RunSummary {
             sent: 31,
             delay: histogram(&[6]),
             ..Datagrams::default()
-        },
+        }
+        .into(),
         warm_back: Datagrams {
             received: 32,
             delay: histogram(&[7]),
             ..Datagrams::default()
-        },
+        }
+        .into(),
         warm_frames: Frames {
             late: 33,
             ..Frames::default()

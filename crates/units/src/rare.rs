@@ -1,16 +1,17 @@
 //! State that few of many have.
 
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// What a type holds as long as nothing has happened to it.
-pub trait Usual: Copy + 'static {
+pub trait Usual: Clone + 'static {
     /// That value.
     const USUAL: &'static Self;
 }
 
 /// A value of `T` that most keep as it usually is: it takes a pointer until it is changed for the first
 /// time, and from then on a place of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Rare<T> {
     own: Option<Box<T>>,
 }
@@ -36,7 +37,27 @@ impl<T: Usual> Deref for Rare<T> {
 impl<T: Usual> DerefMut for Rare<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.own.get_or_insert_with(|| Box::new(*T::USUAL))
+        self.own.get_or_insert_with(|| Box::new(T::USUAL.clone()))
+    }
+}
+
+impl<T: Usual> From<T> for Rare<T> {
+    fn from(value: T) -> Rare<T> {
+        Rare {
+            own: Some(Box::new(value)),
+        }
+    }
+}
+
+impl<T: Usual + fmt::Debug> fmt::Debug for Rare<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        T::fmt(self, f)
+    }
+}
+
+impl<T: Usual + PartialEq> PartialEq for Rare<T> {
+    fn eq(&self, other: &Rare<T>) -> bool {
+        T::eq(self, other)
     }
 }
 
@@ -58,6 +79,7 @@ mod tests {
         assert!(rare.own.is_none());
         rare.0 += 1;
         assert_eq!((rare.0, rare.clone().0), (8, 8));
+        assert_eq!(Rare::from(Count(8)), rare);
         assert_eq!(size_of::<Rare<Count>>(), size_of::<usize>());
     }
 }

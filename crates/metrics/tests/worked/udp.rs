@@ -32,7 +32,8 @@ fn with_datagrams() -> Trace {
             last: Some(seconds(96.0)),
             jitter: Some(Time::from_millis(2)),
             delay,
-        },
+        }
+        .into(),
         frames: Frames {
             sent: 100,
             complete: 95,
@@ -185,7 +186,8 @@ fn after_a_warm_up_datagrams_and_frames_are_of_those_that_left_in_it() {
         jitter: Some(Time::from_millis(1)),
         delay,
         ..Datagrams::default()
-    };
+    }
+    .into();
     flow.warm_frames = Frames {
         sent: 90,
         late: 2,

@@ -4,7 +4,7 @@ use cclab_net::{Host, Network, Side, Watch};
 use cclab_packet::{Packet, flags};
 use cclab_tcp::sender::State;
 use cclab_trace::{Event, Probe};
-use cclab_units::Time;
+use cclab_units::{Noted, Time};
 
 use super::World;
 use crate::flow::{Flow, RECEIVER, SENDER};
@@ -152,7 +152,9 @@ impl<'a, P: Probe> World<'a, P> {
         match &mut self.hosts.flows[index] {
             Flow::Tcp(flow) => {
                 flow.over = true;
-                flow.ended = (flow.sender.state() == State::Finished).then_some(now);
+                if flow.sender.state() == State::Finished {
+                    flow.ended = Noted::at(now);
+                }
                 if flow.sender.fault().is_some() {
                     self.faulty = Some(index);
                 }

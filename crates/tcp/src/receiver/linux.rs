@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::hint::rarely;
-use cclab_units::{Rare, Time};
+use cclab_units::{Noted, Rare, Time};
 
 use self::acks::{Acks, Arrived};
 use self::blocks::Blocks;
@@ -185,8 +185,8 @@ impl Receiver {
             false => self.release(end),
         };
         self.rcv_nxt = reached;
-        self.first_byte.get_or_insert(now);
-        self.last_byte = Some(now);
+        self.first_byte.note_first(now);
+        self.last_byte = Noted::at(now);
         if self.reading {
             self.consumed = reached;
             self.on_read_as_linux(Some(now));

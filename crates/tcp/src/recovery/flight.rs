@@ -201,7 +201,10 @@ impl Flight {
 
     /// Tells the variant what was taken for lost, if it wants to know.
     pub fn tell_losses(&mut self, now: Time) {
-        for segment in self.board.just_lost.drain(..) {
+        if self.board.lists.just_lost.is_empty() {
+            return;
+        }
+        for segment in self.board.lists.just_lost.drain(..) {
             let rng = &mut self.rng;
             self.cc.own().on_lost(&segment, &mut Cx { now, rng });
         }

@@ -19,7 +19,7 @@ impl Scoreboard {
         self.lost_ever += len;
         self.counts.lost_ever = self.counts.lost_ever.wrapping_add(1);
         if self.tells_losses {
-            self.just_lost.push(LostSegment {
+            self.lists.just_lost.push(LostSegment {
                 len,
                 tx_in_flight: u64::from(segment.tx_in_flight),
                 lost: segment.lost_since(self.lost_ever),

@@ -1,6 +1,6 @@
 //! What flows over UDP did: datagrams on either way, and the frames of a video.
 
-use cclab_units::Time;
+use cclab_units::{Time, Usual};
 
 use super::FlowSummary;
 use crate::histogram::Histogram;
@@ -30,6 +30,22 @@ pub struct Datagrams {
     pub jitter: Option<Time>,
     /// How long they were on their way, in nanoseconds.
     pub delay: Histogram,
+}
+
+impl Usual for Datagrams {
+    const USUAL: &'static Datagrams = &Datagrams {
+        sent: 0,
+        sent_bytes: 0,
+        received: 0,
+        received_bytes: 0,
+        in_flight: 0,
+        duplicates: 0,
+        reordered: 0,
+        first: None,
+        last: None,
+        jitter: None,
+        delay: Histogram::new(),
+    };
 }
 
 impl Datagrams {
@@ -81,14 +97,15 @@ pub struct FramesRow {
 impl FlowSummary {
     /// Its rows of datagrams: one of each way and span of which there is something to say.
     pub(crate) fn ways(&self) -> impl Iterator<Item = WayRow> {
-        let ways = [
+        let ways: [(bool, bool, &Datagrams); 4] = [
             (false, false, &self.datagrams),
             (false, true, &self.warm_datagrams),
             (true, false, &self.back),
             (true, true, &self.warm_back),
         ];
-        let nothing = Datagrams::default();
-        let told = ways.into_iter().filter(move |(.., way)| **way != nothing);
+        let told = ways
+            .into_iter()
+            .filter(|(.., way)| *way != Datagrams::USUAL);
         told.map(|(back, warm, way)| WayRow {
             back,
             warm,

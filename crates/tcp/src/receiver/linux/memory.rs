@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use cclab_units::hint::rarely;
 use cclab_units::memory::push_back;
+use cclab_units::{Rare, Usual};
 
 use crate::profile::PacketMemory;
 
@@ -37,13 +38,21 @@ pub(super) enum Placed {
     },
 }
 
+/// Packets ahead of a gap.
+#[derive(Clone, Debug)]
+struct Ahead(VecDeque<Kept>);
+
+impl Usual for Ahead {
+    const USUAL: &'static Ahead = &Ahead(VecDeque::new());
+}
+
 /// The packets of a receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     /// In order, not yet read (`sk_receive_queue`).
     ready: VecDeque<Kept>,
     /// Ahead of a gap (`out_of_order_queue`), ascending.
-    ahead: VecDeque<Kept>,
+    ahead: Rare<Ahead>,
     /// Bytes charged (`sk_rmem_alloc`).
     charged: u64,
 }
@@ -66,12 +75,13 @@ impl Memory {
     /// Keeps `[start, end)`, which lies ahead of a gap (`tcp_data_queue_ofo`).
     pub(super) fn keep_ahead(&mut self, rules: &PacketMemory, start: u64, end: u64) -> Placed {
         let packet = Kept::new(rules, start, end);
-        let mut at = match self.ahead.back() {
-            Some(last) if last.start <= start => self.ahead.len(),
-            _ => self.ahead.partition_point(|kept| kept.start <= start),
+        let ahead = &mut self.ahead.0;
+        let mut at = match ahead.back() {
+            Some(last) if last.start <= start => ahead.len(),
+            _ => ahead.partition_point(|kept| kept.start <= start),
         };
         if at > 0 {
-            let before = &mut self.ahead[at - 1];
+            let before = &mut ahead[at - 1];
             if before.end == start && before.joins(&packet) {
                 let charge = packet.charge - rules.descriptor;
                 before.join(&packet, charge);
@@ -85,11 +95,11 @@ impl Memory {
                 at -= 1; // it covers that one
             }
         }
-        while let Some(covered) = self.ahead.get(at).filter(|kept| kept.end <= end) {
+        while let Some(covered) = ahead.get(at).filter(|kept| kept.end <= end) {
             self.charged -= covered.charge;
-            self.ahead.remove(at);
+            ahead.remove(at);
         }
-        self.ahead.insert(at, packet);
+        ahead.insert(at, packet);
         Placed::Apart {
             charge: packet.charge,
         }
@@ -102,8 +112,8 @@ impl Memory {
 
     /// What lies below `reached` is in order (`tcp_ofo_queue`).
     pub(super) fn release(&mut self, rules: &PacketMemory, reached: u64) {
-        while let Some(&packet) = self.ahead.front().filter(|kept| kept.start < reached) {
-            self.ahead.pop_front();
+        while let Some(&packet) = self.ahead.0.front().filter(|kept| kept.start < reached) {
+            self.ahead.0.pop_front();
             self.put_ready(rules, packet);
         }
     }

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use cclab_units::Time;
 use cclab_units::hint::rarely;
+use cclab_units::{Rare, Time, Usual};
 
 use crate::profile::ReorderingWindow;
 use crate::scoreboard::{Scoreboard, Segment, SegmentId};
@@ -18,6 +18,14 @@ const DUP_THRESH: u64 = 3;
 /// Recoveries after which a widened reordering window narrows again (RFC 8985 section 6.2,
 /// `RACK.reo_wnd_persist`).
 const REO_WND_PERSIST: u32 = 16;
+
+/// Segments that left again, in that order, and when.
+#[derive(Clone, Debug)]
+struct Resent(VecDeque<(SegmentId, Time)>);
+
+impl Usual for Resent {
+    const USUAL: &'static Resent = &Resent(VecDeque::new());
+}
 
 /// State of the detector.
 #[derive(Debug)]
@@ -46,7 +54,7 @@ pub struct Rack {
     widened_at: u32,
     /// Every original before this one is decided.
     originals: SegmentId,
-    resent: VecDeque<(SegmentId, Time)>,
+    resent: Rare<Resent>,
 }
 
 impl Default for Rack {
@@ -66,7 +74,7 @@ impl Default for Rack {
             dsack_seen: false,
             widened_at: 0,
             originals: 0,
-            resent: VecDeque::new(),
+            resent: Rare::default(),
         }
     }
 }
@@ -118,7 +126,7 @@ impl Rack {
 
     /// A segment left again.
     pub fn on_resent(&mut self, id: SegmentId, now: Time) {
-        self.resent.push_back((id, now));
+        self.resent.0.push_back((id, now));
     }
 
     /// The receiver reported a duplicate: the window was too narrow (step 4). At most once per
@@ -190,7 +198,7 @@ impl Rack {
             }
             self.originals += 1;
         }
-        while let Some(&(id, sent)) = self.resent.front() {
+        while let Some(&(id, sent)) = self.resent.0.front() {
             let current = ids.contains(&id).then(|| *board.get(id));
             let waiting = current.filter(|s| s.sent == sent && !s.sacked && (s.resent || !s.lost));
             if let Some(segment) = waiting {
@@ -203,7 +211,7 @@ impl Rack {
                 }
                 newly_lost += board.mark_lost(id);
             }
-            self.resent.pop_front();
+            self.resent.0.pop_front();
         }
         (newly_lost, again)
     }
@@ -306,7 +314,7 @@ impl Rack {
             }
         }
         let mut place = 0;
-        while let Some(&(id, sent)) = self.resent.get(place) {
+        while let Some(&(id, sent)) = self.resent.0.get(place) {
             let current = ids.contains(&id).then(|| *board.get(id));
             let waiting = current
                 .filter(|s| s.sent == sent && !s.sacked && !s.judged && (s.resent || !s.lost));
@@ -323,7 +331,7 @@ impl Rack {
                 board.mark_lost(id);
                 board.set_judged(id);
             }
-            self.resent.remove(place);
+            self.resent.0.remove(place);
         }
         latest.unwrap_or(Time::NEVER)
     }
