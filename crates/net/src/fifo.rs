@@ -77,6 +77,14 @@ impl Fifo {
         Some(first)
     }
 
+    /// All that waited has left, by the clock of whoever transmits. Returns the bytes of what was not yet
+    /// reported, without a look at it.
+    #[inline]
+    pub fn leave_all(&mut self) -> u64 {
+        self.waiting.clear();
+        std::mem::take(&mut self.bytes)
+    }
+
     /// What waits, of what was not yet reported as departed.
     #[inline]
     pub fn backlog(&self) -> Backlog {
@@ -134,6 +142,17 @@ mod tests {
         // An instant later it is gone for whatever arrives.
         assert!(one_waits().pop_departed(ms(11), ms(0)).is_some());
         assert!(one_waits().pop_departed(ms(9), ms(9)).is_none());
+    }
+
+    #[test]
+    fn all_that_left_is_as_much_as_each_together() {
+        let (mut together, mut each) = (one_waits(), one_waits());
+        let left = std::iter::from_fn(|| each.pop_departed(ms(30), ms(29)));
+        assert_eq!(together.leave_all(), left.map(|one| one.bytes).sum::<u64>());
+        assert_eq!(
+            (together.backlog(), together.leave_all()),
+            (each.backlog(), 0)
+        );
     }
 
     #[test]

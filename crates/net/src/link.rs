@@ -394,10 +394,15 @@ impl Link {
             self.counters.taken_bytes += bytes;
             return Some([now, now + self.delay]);
         };
-        while let Some(departed) = fifo.pop_departed(now, since) {
-            self.counters.taken_bytes += departed.bytes;
-            if FITTED {
-                record_sojourn(&mut self.fittings, departed.waits);
+        if !FITTED && self.busy_until <= now {
+            // The last transmission began before it ended, so before now.
+            self.counters.taken_bytes += fifo.leave_all();
+        } else {
+            while let Some(departed) = fifo.pop_departed(now, since) {
+                self.counters.taken_bytes += departed.bytes;
+                if FITTED {
+                    record_sojourn(&mut self.fittings, departed.waits);
+                }
             }
         }
         if !fifo.has_room(bytes) {

@@ -291,6 +291,6 @@ fn datagrams_that_left_after_the_warm_up_are_counted_apart() {
     let found = run(&scenario, 1).flows;
     assert_eq!(
         found[1].warm_datagrams,
-        cclab_trace::schema::Datagrams::default()
+        cclab_trace::schema::Datagrams::default().into()
     );
 }

@@ -10,6 +10,7 @@ mod segment;
 use std::ops::Range;
 
 use cclab_cc::LostSegment;
+use cclab_packet::MAX_SACK_BLOCKS;
 use cclab_units::hint::rarely;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rare, Usual};
@@ -61,13 +62,22 @@ pub(crate) struct Lists {
     /// What was taken for lost and not yet told to a variant that wants to know.
     pub just_lost: Vec<LostSegment>,
     /// Blocks of the previous acknowledgement: what they covered need not be walked again.
-    previous_blocks: Vec<(u64, u64)>,
+    previous_blocks: [(u64, u64); MAX_SACK_BLOCKS],
+    /// How many.
+    previous: usize,
+}
+
+impl Lists {
+    fn previous(&self) -> &[(u64, u64)] {
+        &self.previous_blocks[..self.previous]
+    }
 }
 
 impl Usual for Lists {
     const USUAL: &'static Lists = &Lists {
         just_lost: Vec::new(),
-        previous_blocks: Vec::new(),
+        previous_blocks: [(0, 0); MAX_SACK_BLOCKS],
+        previous: 0,
     };
 }
 
@@ -198,6 +208,12 @@ impl Scoreboard {
         self.tells_losses = true;
     }
 
+    /// Whether it is.
+    #[inline]
+    pub(crate) fn tells(&self) -> bool {
+        self.tells_losses
+    }
+
     /// The last segment acknowledged selectively, when there is one outstanding.
     pub fn highest_sacked(&self) -> Option<SegmentId> {
         (self.sacked_segments > 0).then_some(self.highest_sacked)
@@ -324,7 +340,7 @@ impl Scoreboard {
         for &(left, right) in blocks {
             let known = self
                 .lists
-                .previous_blocks
+                .previous()
                 .iter()
                 .copied()
                 .find(|&(l, r)| l < right && left < r);
@@ -341,9 +357,9 @@ impl Scoreboard {
                 }
             }
         }
-        let previous = &mut self.lists.previous_blocks;
-        previous.clear();
-        previous.extend_from_slice(&blocks[..blocks.len().min(8)]);
+        let lists = &mut *self.lists;
+        lists.previous = blocks.len().min(MAX_SACK_BLOCKS);
+        lists.previous_blocks[..lists.previous].copy_from_slice(&blocks[..lists.previous]);
     }
 
     fn select_range(
@@ -389,8 +405,8 @@ impl Scoreboard {
         }
         self.sacked = 0;
         self.sacked_segments = 0;
-        if !self.lists.previous_blocks.is_empty() {
-            self.lists.previous_blocks.clear();
+        if self.lists.previous > 0 {
+            self.lists.previous = 0;
         }
     }
 

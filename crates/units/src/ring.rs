@@ -68,6 +68,12 @@ impl<T: Copy> Ring<T> {
         Some(first)
     }
 
+    /// Takes all values out.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.head = self.tail;
+    }
+
     /// Takes the first value out, if there is one, and says which is the first then.
     #[inline]
     pub fn advance(&mut self) -> Option<&T> {
@@ -150,6 +156,10 @@ mod tests {
                 (ring.len(), ring.is_empty()),
                 (deque.len(), deque.is_empty())
             );
+            if step % 4_999 == 0 {
+                ring.clear();
+                deque.clear();
+            }
             let place = (dice.bits() % 200) as usize;
             assert_eq!(ring.get(place), deque.get(place));
             assert!(ring.iter().eq(&deque));

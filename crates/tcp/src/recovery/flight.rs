@@ -201,7 +201,7 @@ impl Flight {
 
     /// Tells the variant what was taken for lost, if it wants to know.
     pub fn tell_losses(&mut self, now: Time) {
-        if self.board.lists.just_lost.is_empty() {
+        if !self.board.tells() {
             return;
         }
         for segment in self.board.lists.just_lost.drain(..) {

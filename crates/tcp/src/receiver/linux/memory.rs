@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 
 use cclab_units::hint::rarely;
 use cclab_units::memory::push_back;
-use cclab_units::{Rare, Usual};
 
 use crate::profile::PacketMemory;
 
@@ -38,21 +37,13 @@ pub(super) enum Placed {
     },
 }
 
-/// Packets ahead of a gap.
-#[derive(Clone, Debug)]
-struct Ahead(VecDeque<Kept>);
-
-impl Usual for Ahead {
-    const USUAL: &'static Ahead = &Ahead(VecDeque::new());
-}
-
 /// The packets of a receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     /// In order, not yet read (`sk_receive_queue`).
     ready: VecDeque<Kept>,
     /// Ahead of a gap (`out_of_order_queue`), ascending.
-    ahead: Rare<Ahead>,
+    ahead: VecDeque<Kept>,
     /// Bytes charged (`sk_rmem_alloc`).
     charged: u64,
 }
@@ -75,7 +66,7 @@ impl Memory {
     /// Keeps `[start, end)`, which lies ahead of a gap (`tcp_data_queue_ofo`).
     pub(super) fn keep_ahead(&mut self, rules: &PacketMemory, start: u64, end: u64) -> Placed {
         let packet = Kept::new(rules, start, end);
-        let ahead = &mut self.ahead.0;
+        let ahead = &mut self.ahead;
         let mut at = match ahead.back() {
             Some(last) if last.start <= start => ahead.len(),
             _ => ahead.partition_point(|kept| kept.start <= start),
@@ -112,8 +103,8 @@ impl Memory {
 
     /// What lies below `reached` is in order (`tcp_ofo_queue`).
     pub(super) fn release(&mut self, rules: &PacketMemory, reached: u64) {
-        while let Some(&packet) = self.ahead.0.front().filter(|kept| kept.start < reached) {
-            self.ahead.0.pop_front();
+        while let Some(&packet) = self.ahead.front().filter(|kept| kept.start < reached) {
+            self.ahead.pop_front();
             self.put_ready(rules, packet);
         }
     }

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
+use cclab_units::Time;
 use cclab_units::hint::rarely;
-use cclab_units::{Rare, Time, Usual};
 
 use crate::profile::ReorderingWindow;
 use crate::scoreboard::{Scoreboard, Segment, SegmentId};
@@ -18,14 +18,6 @@ const DUP_THRESH: u64 = 3;
 /// Recoveries after which a widened reordering window narrows again (RFC 8985 section 6.2,
 /// `RACK.reo_wnd_persist`).
 const REO_WND_PERSIST: u32 = 16;
-
-/// Segments that left again, in that order, and when.
-#[derive(Clone, Debug)]
-struct Resent(VecDeque<(SegmentId, Time)>);
-
-impl Usual for Resent {
-    const USUAL: &'static Resent = &Resent(VecDeque::new());
-}
 
 /// State of the detector.
 #[derive(Debug)]
@@ -54,7 +46,7 @@ pub struct Rack {
     widened_at: u32,
     /// Every original before this one is decided.
     originals: SegmentId,
-    resent: Rare<Resent>,
+    resent: VecDeque<(SegmentId, Time)>,
 }
 
 impl Default for Rack {
@@ -74,7 +66,7 @@ impl Default for Rack {
             dsack_seen: false,
             widened_at: 0,
             originals: 0,
-            resent: Rare::default(),
+            resent: VecDeque::new(),
         }
     }
 }
@@ -126,7 +118,7 @@ impl Rack {
 
     /// A segment left again.
     pub fn on_resent(&mut self, id: SegmentId, now: Time) {
-        self.resent.0.push_back((id, now));
+        self.resent.push_back((id, now));
     }
 
     /// The receiver reported a duplicate: the window was too narrow (step 4). At most once per
@@ -198,7 +190,7 @@ impl Rack {
             }
             self.originals += 1;
         }
-        while let Some(&(id, sent)) = self.resent.0.front() {
+        while let Some(&(id, sent)) = self.resent.front() {
             let current = ids.contains(&id).then(|| *board.get(id));
             let waiting = current.filter(|s| s.sent == sent && !s.sacked && (s.resent || !s.lost));
             if let Some(segment) = waiting {
@@ -211,7 +203,7 @@ impl Rack {
                 }
                 newly_lost += board.mark_lost(id);
             }
-            self.resent.0.pop_front();
+            self.resent.pop_front();
         }
         (newly_lost, again)
     }
@@ -314,7 +306,7 @@ impl Rack {
             }
         }
         let mut place = 0;
-        while let Some(&(id, sent)) = self.resent.0.get(place) {
+        while let Some(&(id, sent)) = self.resent.get(place) {
             let current = ids.contains(&id).then(|| *board.get(id));
             let waiting = current
                 .filter(|s| s.sent == sent && !s.sacked && !s.judged && (s.resent || !s.lost));
@@ -331,7 +323,7 @@ impl Rack {
                 board.mark_lost(id);
                 board.set_judged(id);
             }
-            self.resent.0.remove(place);
+            self.resent.remove(place);
         }
         latest.unwrap_or(Time::NEVER)
     }
