@@ -225,6 +225,12 @@ bench-scale: ## 100,000 flows on a fat tree and a random graph: speed, memory, w
 	cargo build --locked --release -p cclab-sim --example dumbbell --example scale
 	$(or $(PYTHON),python3) benches/scale.py $(BENCH_FLAGS)
 
+.PHONY: layout
+layout: ## Write which functions packets run through, to lie in one piece: crates/sim/hot.ld, by callgrind
+	@tests/install-packages.sh valgrind
+	cargo build --locked --release -p cclab-sim --example dumbbell
+	$(or $(PYTHON),python3) benches/layout.py $(TARGET)/release/examples/dumbbell
+
 .PHONY: oracles
 oracles: .venv/.core-release ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
 	@tests/install-packages.sh ns2:ns

@@ -1,0 +1,21 @@
+//! Has the linker lay the functions of the simulator side by side that packets run through: `hot.ld`.
+//! It goes to the examples of this crate, which are what is measured, and to those who link it as
+//! `DEP_CCLAB_HOT_SCRIPT` of their build script.
+
+use std::env;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=hot.ld");
+    println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    let of = |name: &str| env::var(name).unwrap_or_default();
+    // Linkers for other systems know no such script, and what a training run counted orders functions
+    // by itself.
+    let is_own_linux = of("CARGO_CFG_TARGET_OS") == "linux" && of("TARGET") == of("HOST");
+    let by_training = of("CARGO_ENCODED_RUSTFLAGS").contains("profile-use");
+    if is_own_linux && !by_training {
+        let script = format!("{}/hot.ld", of("CARGO_MANIFEST_DIR"));
+        println!("cargo:rustc-link-arg-examples=-Wl,-T,{script}");
+        println!("cargo:script={script}");
+    }
+}
