@@ -73,7 +73,7 @@ KERNEL_TESTS := $(addprefix tests/test_,linux_truth.py linux_determinism.py linu
 	wire.py wire_hosts.py wire_programs.py break_out.py)
 # What is built of them may also be made of other files, such as the template of a schema.
 RUST_SOURCES := Cargo.toml Cargo.lock \
-	$(shell find crates -type f \( -path '*/src/*' -o -name Cargo.toml \))
+	$(shell find crates -type f \( -path '*/src/*' -o -name Cargo.toml -o -name build.rs -o -name hot.ld \))
 # The bindings build against the Python that will load them.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/.venv
