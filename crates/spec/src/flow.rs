@@ -79,7 +79,7 @@ pub struct Flow {
     fields: Arc<FlowFields>,
 }
 
-/// One flow, as documents have it.
+/// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "Flow")]
 pub struct FlowFields {
@@ -321,4 +321,32 @@ pub(crate) fn alike<'de, D: Deserializer<'de>>(document: D) -> Result<Vec<Flow>,
     }
     flows.shrink_to_fit();
     Ok(flows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Document {
+        #[serde(deserialize_with = "alike")]
+        flows: Vec<Flow>,
+    }
+
+    #[test]
+    fn what_flows_have_in_common_lies_once_until_it_is_changed() {
+        let first = Flow::bulk("f.1", "cubic").with(|flow| flow.mss = Some(1_000));
+        let other = Flow::bulk("g", "reno");
+        let flows = vec![first.clone(), first.named("f.2"), other, first.named("f.3")];
+        let written = serde_json::json!({ "flows": flows });
+        let mut read: Document = serde_json::from_value(written).expect("what was written");
+        assert_eq!(read.flows, flows);
+        let one_place = |a: &Flow, b: &Flow| Arc::ptr_eq(&a.fields, &b.fields);
+        assert!(one_place(&read.flows[0], &read.flows[1]));
+        assert!(!one_place(&read.flows[1], &read.flows[2]));
+        read.flows[1].mss = None;
+        assert_eq!([0, 1].map(|at| read.flows[at].mss), [Some(1_000), None]);
+        let names = read.flows.iter().map(|flow| flow.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["f.1", "f.2", "g", "f.3"]);
+    }
 }
