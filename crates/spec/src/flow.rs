@@ -88,8 +88,8 @@ pub struct FlowFields {
     /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Name of the variant, or the label of a file of [`crate::Scenario::variant_files`]; empty of a flow
-    /// with [`FlowFields::udp`], which has none.
+    /// Name of the variant, or the label of a file of `Scenario::variant_files`; empty of a flow
+    /// with `Flow::udp`, which has none.
     pub cc: String,
     /// The name of its two hosts' kernel; absent: that of the scenario. (Backend `linux`.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
