@@ -174,14 +174,14 @@ mod tests {
             (ring.pop_front(), ring.get(0), ring.iter().next()),
             (None, None, None)
         );
-        for value in 0..FIRST {
+        for value in 0..4 {
             ring.push_back(value);
         }
         assert_eq!((ring.pop_front(), ring.pop_front()), (Some(0), Some(1)));
-        for value in FIRST..3 * FIRST {
+        for value in 4..12 {
             ring.push_back(value);
         }
-        assert!(ring.iter().copied().eq(2..3 * FIRST));
+        assert!(ring.iter().copied().eq(2..12));
         assert_eq!(ring.clone().front(), Some(&2));
     }
 }
