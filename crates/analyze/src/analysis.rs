@@ -235,7 +235,7 @@ fn take(
         origin: batch.began,
     };
     match packet {
-        Handed::Plain(segment) => table.take(&segment.segment(), sighting, watch),
+        Handed::Plain(segment) => table.take_plain(segment, sighting, watch),
         Handed::Other(Carried::Tcp(segment)) => table.take(segment, sighting, watch),
         Handed::Other(Carried::Udp(datagram)) => table.take_datagram(datagram, sighting, watch),
         Handed::Other(Carried::Other(_)) => {}

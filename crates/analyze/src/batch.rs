@@ -6,7 +6,7 @@
 use cclab_trace::captured::{Carried, PlainSegment};
 use cclab_units::Time;
 
-use crate::endpoints::Endpoints;
+use crate::endpoints::Between;
 
 /// Packets that are handed over at once: few enough to stay in a core's cache.
 pub(crate) const PACKETS: usize = 1024;
@@ -65,7 +65,7 @@ impl Batch {
     #[inline]
     pub fn push_plain(&mut self, at: Time, segment: PlainSegment) {
         if !self.parts.is_empty() {
-            self.assign(Endpoints::V4(segment.source, segment.destination));
+            self.assign(Between::v4(segment.source, segment.destination));
         }
         self.packets.push(Packet::Plain(at, segment));
     }
@@ -78,7 +78,7 @@ impl Batch {
                 Carried::Udp(datagram) => (datagram.source, datagram.destination),
                 Carried::Other(_) => return,
             };
-            self.assign(Endpoints::between(source, destination));
+            self.assign(Between::of(source, destination));
         }
         self.packets.push(Packet::Other(self.others.len() as u16));
         self.others.push((at, *carried));
@@ -126,8 +126,8 @@ impl Batch {
 
     /// Notes whose the next packet is, which is one `between` those endpoints.
     #[inline]
-    fn assign(&mut self, between: Endpoints) {
-        let part = between.part_of(self.parts.len());
+    fn assign(&mut self, between: Between) {
+        let part = between.ends.part_of(self.parts.len());
         self.parts[part].push(self.packets.len() as u16);
     }
 }

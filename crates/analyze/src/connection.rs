@@ -20,7 +20,8 @@ pub(crate) struct Connection {
     pub backwards: u64,
     /// What each end sent.
     pub sending: [Sending; 2],
-    any: bool,
+    /// Whether the greater of its ends sent the first packet.
+    turned: bool,
     handshake: Handshake,
 }
 
@@ -36,15 +37,16 @@ struct Handshake {
 }
 
 impl Connection {
-    /// The connection that `segment`, seen at `now`, is the first of.
-    pub fn new(segment: &TcpSegment, now: Time) -> Connection {
+    /// The connection that `segment`, seen at `now`, is the first of; `turned` is whether the greater of its ends
+    /// sent it, here and below.
+    pub fn new(segment: &TcpSegment, turned: bool, now: Time) -> Connection {
         Connection {
             ends: [segment.source, segment.destination],
             first: now,
             last: now,
             backwards: 0,
             sending: Default::default(),
-            any: false,
+            turned,
             handshake: Handshake::default(),
         }
     }
@@ -52,11 +54,11 @@ impl Connection {
     /// Whether `segment` opens another connection on the same ports: a SYN with another initial
     /// sequence number (RFC 9293 section 3.6.1), or one after segments without.
     #[inline]
-    pub fn is_over_by(&self, segment: &TcpSegment) -> bool {
+    pub fn is_over_by(&self, segment: &TcpSegment, turned: bool) -> bool {
         if !segment.flags.syn {
             return false;
         }
-        let side = self.side(segment);
+        let side = self.side(turned);
         let (sending, other) = (&self.sending[side], &self.sending[1 - side]);
         // What it sent before may have been about an older connection.
         let answers = |isn: u32| segment.flags.ack && segment.ack == isn.wrapping_add(1);
@@ -67,17 +69,16 @@ impl Connection {
     }
 
     /// Takes in `segment` and tells what it was.
-    #[inline]
-    pub fn take(&mut self, segment: &TcpSegment, mut moment: Moment) -> Segment {
+    #[inline(always)]
+    pub fn take(&mut self, segment: &TcpSegment, turned: bool, mut moment: Moment) -> Segment {
         self.backwards += u64::from(moment.now < self.last);
         // Time that runs backwards counts as standing still.
         moment.now = moment.now.max(self.last);
-        moment.latest = self.any.then_some(self.last);
-        self.any = true;
+        moment.latest = self.last;
         self.last = moment.now;
-        let side = self.side(segment);
+        let side = self.side(turned);
         if self.handshake.agreed.is_none() {
-            self.shake_hands(segment, side, moment.now);
+            self.shake_hands(segment.flags, side, moment.now);
         }
         let [a, b] = &mut self.sending;
         let (own, other) = if side == 0 { (a, b) } else { (b, a) };
@@ -102,8 +103,12 @@ impl Connection {
     }
 
     /// The SACK blocks in `segment`, as sequence numbers of the end that they tell about.
-    pub fn sack_blocks(&self, segment: &TcpSegment) -> impl Iterator<Item = (i64, i64)> {
-        let about = &self.sending[1 - self.side(segment)];
+    pub fn sack_blocks(
+        &self,
+        segment: &TcpSegment,
+        turned: bool,
+    ) -> impl Iterator<Item = (i64, i64)> {
+        let about = &self.sending[1 - self.side(turned)];
         let blocks = segment.options.sack.iter();
         blocks.map(|(start, end)| (about.relative(start), about.relative(end)))
     }
@@ -116,8 +121,9 @@ impl Connection {
     /// Takes note of the segments that open the connection. The time between the answer and the
     /// next segment of the side that asked is that from the capture point to that side and back;
     /// between the SYN and the answer it is that to the other side.
-    fn shake_hands(&mut self, segment: &TcpSegment, side: usize, now: Time) {
-        let TcpFlags { syn, ack, rst, .. } = segment.flags;
+    #[inline(never)]
+    fn shake_hands(&mut self, flags: TcpFlags, side: usize, now: Time) {
+        let TcpFlags { syn, ack, rst, .. } = flags;
         let shaken = &mut self.handshake;
         match (syn, ack) {
             (true, false) => shaken.asked = Some(now),
@@ -155,7 +161,7 @@ impl Connection {
     }
 
     #[inline]
-    fn side(&self, segment: &TcpSegment) -> usize {
-        usize::from(segment.source != self.ends[0])
+    fn side(&self, turned: bool) -> usize {
+        usize::from(turned != self.turned)
     }
 }

@@ -35,8 +35,8 @@ const GAPS_SAMPLED: u64 = 8;
 pub(crate) struct Moment {
     /// The time.
     pub now: Time,
-    /// When a segment of the connection was last seen; None where that is not asked.
-    pub latest: Option<Time>,
+    /// When a segment of the connection was last seen; of the first one, now.
+    pub latest: Time,
     /// When the capture began.
     pub origin: Time,
     /// Whether the interval asked for has it.
@@ -139,7 +139,7 @@ impl Default for Gaps {
 impl Sending {
     /// Takes in `segment` of this direction, `other` being the opposite one, and tells what it
     /// was; whose it was is left open.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, segment: &TcpSegment, moment: Moment, other: &mut Sending) -> Segment {
         let now = moment.now;
         let flags = segment.flags;
@@ -243,14 +243,18 @@ impl Sending {
     }
 
     /// The counters that need to know nothing of earlier segments.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, segment: &TcpSegment, now: Time) {
         let flags = segment.flags;
-        self.first.get_or_insert(now);
-        if let Some(last) = self.last {
-            self.idle_max = self.idle_max.max(Some(now - last));
+        match self.last.replace(now) {
+            Some(last) => {
+                let idle = now - last;
+                if self.idle_max.is_none_or(|most| most < idle) {
+                    self.idle_max = Some(idle);
+                }
+            }
+            None => self.first = Some(now),
         }
-        self.last = Some(now);
         self.packets += 1;
         self.syns += u64::from(flags.syn);
         self.fins += u64::from(flags.fin);
@@ -270,8 +274,9 @@ impl Sending {
             {
                 self.gaps.0.add((now - last).as_nanos() as f64);
             }
-            self.first_data.get_or_insert(now);
-            self.last_data = Some(now);
+            if self.last_data.replace(now).is_none() {
+                self.first_data = Some(now);
+            }
         } else if flags.ack && !flags.syn && !flags.fin && !flags.rst {
             self.pure_acks += 1;
         }
@@ -295,7 +300,7 @@ impl Sending {
 
     /// The bytes and control bits that take sequence numbers, from the position `start` on, and
     /// what they were to those before.
-    #[inline]
+    #[inline(always)]
     fn take_bytes(
         &mut self,
         segment: &TcpSegment,
@@ -320,64 +325,88 @@ impl Sending {
             return (Seen::default(), Kind::Ack);
         }
         let end = start + payload + controls;
-        let acknowledged = self.acknowledged;
         // What a probe was refused is sent as other data are.
         self.probe
             .take_if(|probe| start <= probe.start && probe.start < end);
         let seen = self.sent.send(start, end, moment.now);
-        let repeated_controls = u64::from(flags.syn && self.syns > 1 && seen.repeated > 0)
-            + u64::from(flags.fin && self.fins > 1 && seen.repeated > 0);
-        let repeated = seen.repeated.saturating_sub(repeated_controls);
-        let fresh = payload.saturating_sub(repeated);
-        self.repeated_syn_fin += repeated_controls;
-        self.carry(fresh, moment);
-        self.out_of_order += u64::from(seen.out_of_order);
-        let mut spurious = false;
-        if repeated > 0 && payload > 0 {
-            self.retransmitted_packets += 1;
-            self.retransmitted_bytes += repeated.min(payload);
-            let silent = moment
-                .latest
-                .is_some_and(|latest| moment.now - latest >= SILENCE);
-            self.timer_retransmits += u64::from(silent);
-            spurious = acknowledged.is_some_and(|ack| start + payload <= ack);
-            self.spurious += u64::from(spurious);
-        }
-        if !flags.syn
-            && acknowledged.is_none_or(|ack| start <= ack)
-            && let Some(before) = seen.before
-        {
-            self.timeouts
-                .first_sent_again(moment.now, before, self.limits.distance.estimate());
-        }
-        if payload > 0 {
-            let again = repeated > 0 || seen.out_of_order;
-            if again {
-                self.lost.add(moment.now - moment.origin, 1);
-                self.interval_lost += u64::from(moment.counted);
+        let kind = match seen {
+            None => {
+                self.carry(payload, moment);
+                Kind::New
             }
+            Some(seen) => self.take_again(flags, start, payload, seen, moment),
+        };
+        if payload > 0 {
             if let Some((_, echo)) = segment.options.timestamps {
                 self.limits.distance.sent(moment.now, echo);
             }
-            self.limits
-                .sent(moment.now, start + payload, payload, again, flags.psh);
+            self.limits.sent(
+                moment.now,
+                start + payload,
+                payload,
+                kind != Kind::New,
+                flags.psh,
+            );
             let full = self.edges.is_some_and(|(_, edge)| start + payload == edge);
             self.window_full += u64::from(full);
         }
         let kind = match () {
             () if flags.syn => Kind::Syn,
             () if payload == 0 => Kind::Fin,
+            () => kind,
+        };
+        (seen.unwrap_or_default(), kind)
+    }
+
+    /// The counters of a segment that is not wholly above all others, with `payload` from the position `start` on, as it
+    /// was `seen`: what its payload was to theirs.
+    #[inline(never)]
+    fn take_again(
+        &mut self,
+        flags: TcpFlags,
+        start: u64,
+        payload: u64,
+        seen: Seen,
+        moment: Moment,
+    ) -> Kind {
+        let repeated_controls = u64::from(flags.syn && self.syns > 1 && seen.repeated > 0)
+            + u64::from(flags.fin && self.fins > 1 && seen.repeated > 0);
+        let repeated = seen.repeated.saturating_sub(repeated_controls);
+        self.repeated_syn_fin += repeated_controls;
+        self.carry(payload.saturating_sub(repeated), moment);
+        self.out_of_order += u64::from(seen.out_of_order);
+        let mut spurious = false;
+        if repeated > 0 && payload > 0 {
+            self.retransmitted_packets += 1;
+            self.retransmitted_bytes += repeated.min(payload);
+            let silent = moment.now - moment.latest >= SILENCE;
+            self.timer_retransmits += u64::from(silent);
+            spurious = self.acknowledged.is_some_and(|ack| start + payload <= ack);
+            self.spurious += u64::from(spurious);
+        }
+        if !flags.syn
+            && self.acknowledged.is_none_or(|ack| start <= ack)
+            && let Some(before) = seen.before
+        {
+            self.timeouts
+                .first_sent_again(moment.now, before, self.limits.distance.estimate());
+        }
+        let kind = match () {
             () if spurious => Kind::Spurious,
             () if repeated > 0 => Kind::Retransmit,
             () if seen.out_of_order => Kind::OutOfOrder,
             () => Kind::New,
         };
-        (seen, kind)
+        if payload > 0 && kind != Kind::New {
+            self.lost.add(moment.now - moment.origin, 1);
+            self.interval_lost += u64::from(moment.counted);
+        }
+        kind
     }
 
     /// The acknowledgement in `segment`, which is about what `other` sent, up to the position `ack`:
     /// whether it is a duplicate, and the RTT it measures.
-    #[inline]
+    #[inline(always)]
     fn take_ack(
         &mut self,
         segment: &TcpSegment,
@@ -427,18 +456,23 @@ impl Sending {
             other.acknowledged = Some(ack);
             other.timeouts.advance(now);
         }
-        other.data_acknowledged |= other
-            .isn
-            .is_none_or(|isn| segment.ack != isn.wrapping_add(1));
+        if !other.data_acknowledged {
+            other.data_acknowledged = other
+                .isn
+                .is_none_or(|isn| segment.ack != isn.wrapping_add(1));
+        }
         (duplicate, measured)
     }
 
     /// Data that were not seen before.
+    #[inline]
     fn carry(&mut self, bytes: u64, moment: Moment) {
         if bytes > 0 {
             self.unique_bytes += bytes;
             self.carried.add(moment.now - moment.origin, bytes);
-            self.interval_bytes += bytes * u64::from(moment.counted);
+            if moment.counted {
+                self.interval_bytes += bytes;
+            }
         }
     }
 

@@ -1,11 +1,45 @@
 //! Who talks to whom.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use cclab_trace::captured::Endpoint;
 
 /// Two to the 64th over the golden ratio, which is odd.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Who sends to whom: two endpoints, and which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Between {
+    pub ends: Endpoints,
+    /// Whether the greater of them sends.
+    pub turned: bool,
+}
+
+impl Between {
+    /// From `source` to `destination`.
+    #[inline]
+    pub fn of(source: Endpoint, destination: Endpoint) -> Between {
+        if let (IpAddr::V4(from), IpAddr::V4(to)) = (source.address, destination.address) {
+            let number =
+                |address: Ipv4Addr, port| u64::from(address.to_bits()) << 16 | u64::from(port);
+            return Between::v4(number(from, source.port), number(to, destination.port));
+        }
+        let (from, to) = (words(source), words(destination));
+        Between {
+            ends: Endpoints::V6(from.min(to), from.max(to)),
+            turned: from > to,
+        }
+    }
+
+    /// Likewise, each an address of IPv4 before a port, as one number.
+    #[inline]
+    pub fn v4(source: u64, destination: u64) -> Between {
+        Between {
+            ends: Endpoints::V4(source.min(destination), source.max(destination)),
+            turned: source > destination,
+        }
+    }
+}
 
 /// Two endpoints, whichever of them sends: the same for both directions. Words, not addresses: a
 /// key that is put together of bytes is read again before it is there as a whole.
@@ -17,18 +51,6 @@ pub(crate) enum Endpoints {
 }
 
 impl Endpoints {
-    /// `a` and `b`.
-    #[inline]
-    pub fn between(a: Endpoint, b: Endpoint) -> Endpoints {
-        if let (IpAddr::V4(from), IpAddr::V4(to)) = (a.address, b.address) {
-            let a = u64::from(from.to_bits()) << 16 | u64::from(a.port);
-            let b = u64::from(to.to_bits()) << 16 | u64::from(b.port);
-            return Endpoints::V4(a.min(b), a.max(b));
-        }
-        let (a, b) = (words(a), words(b));
-        Endpoints::V6(a.min(b), a.max(b))
-    }
-
     /// Which of `parts` counts what is between them: always the same, whichever comes first.
     #[inline]
     pub fn part_of(self, parts: usize) -> usize {
@@ -66,8 +88,10 @@ mod tests {
                 address: IpAddr::from(address),
                 port,
             });
-            assert_eq!(Endpoints::between(a, b), Endpoints::between(b, a));
-            Endpoints::between(a, b)
+            let there = Between::of(a, b);
+            assert_eq!(there.ends, Between::of(b, a).ends);
+            assert_ne!(there.turned, Between::of(b, a).turned);
+            there.ends
         })
     }
 

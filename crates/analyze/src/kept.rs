@@ -128,11 +128,7 @@ impl<T> Kept<T> {
         is_over: impl FnOnce(&T) -> bool,
         begin: impl FnOnce() -> T,
     ) -> usize {
-        let place = match self.recent {
-            Some((recent, place)) if recent == between => Some(place),
-            _ => self.look_up(between),
-        };
-        if let Some(place) = place
+        if let Some(place) = self.find(between)
             && let Some(held) = &self.places[place]
             && !is_over(&held.of)
         {
@@ -141,7 +137,32 @@ impl<T> Kept<T> {
         self.begin(between, number, begin())
     }
 
-    /// The place of the latest `between` those endpoints, which is the recent one from now on.
+    /// The place of the latest `between` those endpoints, if there is one.
+    #[inline(always)]
+    pub fn find(&mut self, between: Endpoints) -> Option<usize> {
+        // Word by word: what is handed on by its address has to be put together first.
+        match (self.recent, between) {
+            (Some((Endpoints::V4(from, to), place)), Endpoints::V4(a, b))
+                if (from, to) == (a, b) =>
+            {
+                Some(place)
+            }
+            (Some((Endpoints::V6(from, to), place)), Endpoints::V6(a, b))
+                if (from, to) == (a, b) =>
+            {
+                Some(place)
+            }
+            (_, Endpoints::V4(a, b)) => self.look_up_v4(a, b),
+            (_, Endpoints::V6(..)) => self.look_up(between),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up_v4(&mut self, a: u64, b: u64) -> Option<usize> {
+        self.look_up(Endpoints::V4(a, b))
+    }
+
+    /// The same, which is the recent one from now on.
     fn look_up(&mut self, between: Endpoints) -> Option<usize> {
         let place = self.current.get(&between).copied()?;
         self.recent = Some((between, place));
@@ -151,10 +172,15 @@ impl<T> Kept<T> {
     /// What is at `place`, one packet more of it, which has that `number` in the capture.
     #[inline]
     pub fn touch(&mut self, place: usize, number: u64) -> Option<&mut Held<T>> {
-        let held = self.places[place].as_mut()?;
+        let held = &mut **self.places[place].as_mut()?;
         held.touched = number;
         held.packets += 1;
         Some(held)
+    }
+
+    /// What is at `place`.
+    pub fn get(&self, place: usize) -> Option<&T> {
+        self.places[place].as_ref().map(|held| &held.of)
     }
 
     /// What is at `place` takes so many bytes beyond its own size. Where all take too many, those

@@ -8,9 +8,8 @@
 //! scores stands the state of the sender after each event, so that a pass with constant memory
 //! is enough.
 
-use std::collections::VecDeque;
-
-use cclab_units::Time;
+use cclab_units::hint::rarely;
+use cclab_units::{Ring, Time};
 
 use crate::distance::Distance;
 
@@ -55,7 +54,7 @@ pub(crate) struct Limits {
     /// How far the sender is.
     pub distance: Distance,
     /// Acknowledgements that have not reached the sender.
-    underway: VecDeque<Underway>,
+    underway: Ring<Underway>,
     /// When its first data were seen; None before any.
     began: Option<Time>,
     /// Since when `hold` holds.
@@ -121,7 +120,7 @@ impl Limits {
 
     /// It sent `payload` bytes up to the position `end`, of which `again` were or may have been
     /// lost before; `pushed` tells whether the segment has the PSH bit.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, now: Time, end: u64, payload: u64, again: bool, pushed: bool) {
         self.reach(now);
         if self.began.is_none() {
@@ -129,13 +128,17 @@ impl Limits {
             self.since = now;
             self.una = self.una.max(end - payload);
         }
-        if let Some(idle_since) = self.idle_since.take() {
+        if let Some(idle_since) = self.idle_since {
+            self.idle_since = None;
             self.held[Hold::Application as usize] += now - idle_since;
             self.since = now;
         }
         self.settle(now);
-        self.settle_slack(again);
+        if self.held[Hold::Slack as usize] > Time::ZERO {
+            self.settle_slack(again);
+        }
         if again {
+            rarely();
             self.recover(self.nxt.max(end));
         }
         if end > self.nxt {
@@ -156,7 +159,7 @@ impl Limits {
     /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window, if
     /// that is known;
     /// `marked` if it told of a mark.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(&mut self, now: Time, ack: u64, edge: Option<u64>, marked: bool) {
         self.reach(now);
         let to_sender = self.distance.estimate();
@@ -171,6 +174,7 @@ impl Limits {
             return;
         }
         if self.underway.len() == MOST_UNDERWAY {
+            rarely();
             let first = self.underway.pop_front();
             first.into_iter().for_each(|first| self.hear(first));
         }
@@ -224,25 +228,32 @@ impl Limits {
     }
 
     /// Hands the acknowledgements that arrive by `now` to the sender.
-    #[inline]
+    #[inline(always)]
     fn reach(&mut self, now: Time) {
-        while let Some(next) = self.underway.front()
+        while let Some(&next) = self.underway.front()
             && next.arrives <= now
         {
-            let next = *next;
-            self.underway.pop_front();
+            self.underway.advance();
             self.hear(next);
         }
     }
 
+    #[inline(always)]
     fn hear(&mut self, arrived: Underway) {
-        // Where the way to the sender became shorter, one may seem to overtake another.
-        let now = arrived.arrives.max(self.since);
         self.edge = arrived.edge;
         if arrived.ack > self.una {
             self.una = arrived.ack;
         }
-        if arrived.marked && self.recovery.is_none() && self.nxt > self.una {
+        // Before its first data it has nothing in flight, and no round trip has begun.
+        if self.has_begun() {
+            self.go_on(arrived.arrives, arrived.marked);
+        }
+    }
+
+    /// What an acknowledgement that it heard at `arrives` changes, `marked` or not.
+    #[inline(never)]
+    fn go_on(&mut self, arrives: Time, marked: bool) {
+        if marked && self.recovery.is_none() && self.nxt > self.una {
             // It halves its window without a loss, and waits as in recovery.
             self.recover(self.nxt);
         }
@@ -254,7 +265,9 @@ impl Limits {
             self.recent = [0, self.recent[0]];
             self.round_ends = self.nxt;
         }
-        if self.began.is_some() && self.idle_since.is_none() {
+        if self.idle_since.is_none() {
+            // Where the way to the sender became shorter, one may seem to overtake another.
+            let now = arrives.max(self.since);
             self.settle(now);
             self.judge(now, true);
         }
@@ -276,6 +289,7 @@ impl Limits {
 
     /// Settles whose the slack was, now that it is over: if a loss is mended, or if it was short,
     /// the sender's own; else the application's.
+    #[inline(never)]
     fn settle_slack(&mut self, again: bool) {
         let slack = std::mem::take(&mut self.held[Hold::Slack as usize]);
         if slack == Time::ZERO {
@@ -332,11 +346,20 @@ impl Limits {
     /// Whether a segment is not full: no multiple of the MSS (offloading makes segments of
     /// several), nor as large as the largest without being pushed, as those of a sender with a
     /// smaller MSS than was announced are.
+    #[inline]
     fn is_short(&mut self, payload: u64, pushed: bool) -> bool {
+        // So are nearly all.
+        if payload == self.largest && payload >= LEAST_MSS && !pushed {
+            return false;
+        }
+        self.may_be_short(payload, pushed)
+    }
+
+    #[inline(never)]
+    fn may_be_short(&mut self, payload: u64, pushed: bool) -> bool {
         if self.mss.is_none_or(|mss| payload <= mss) {
             self.largest = self.largest.max(payload);
         }
-        // Most are as large as one: to divide takes as long as all else here.
         let multiple =
             |mss: u64| mss > 0 && payload >= mss && (payload == mss || payload.is_multiple_of(mss));
         let announced = self.mss.is_some_and(multiple);

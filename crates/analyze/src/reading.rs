@@ -67,23 +67,15 @@ impl Source {
 
     fn read_into(&mut self, batch: &mut Batch) -> bool {
         while !batch.is_full() {
-            let frame = match self.file.next_frame() {
-                Some(Ok(frame)) => frame,
-                Some(Err(skipped)) => {
-                    self.read.skips.add(skipped);
-                    continue;
-                }
+            let (read, dissector) = (&mut self.read, &mut self.dissector);
+            if let Some(frame) = self.file.ordinary_frame() {
+                read.take(&frame, dissector, batch);
+                continue;
+            }
+            match self.file.next_frame() {
+                Some(Ok(frame)) => read.take_another(&frame, dissector, batch),
+                Some(Err(skipped)) => read.skips.add(skipped),
                 None => return false,
-            };
-            let read = &mut self.read;
-            read.packets += 1;
-            let (_, latest) = read.span.get_or_insert((frame.time, frame.time));
-            *latest = frame.time.max(*latest);
-            if let Some(segment) = PlainSegment::of(&frame) {
-                read.tcp_packets += 1;
-                batch.push_plain(frame.time, segment);
-            } else {
-                read.look_into(&frame, &mut self.dissector, batch);
             }
         }
         true
@@ -138,6 +130,27 @@ fn read(mut source: Source, full: &SyncSender<Batch>, emptied: &Receiver<Batch>)
 }
 
 impl Read {
+    /// Takes what `frame` carries into `batch`.
+    #[inline(always)]
+    fn take(&mut self, frame: &Frame<'_>, dissector: &mut Dissector, batch: &mut Batch) {
+        self.packets += 1;
+        let (_, latest) = self.span.get_or_insert((frame.time, frame.time));
+        *latest = frame.time.max(*latest);
+        match PlainSegment::of(frame) {
+            Some(segment) => {
+                self.tcp_packets += 1;
+                batch.push_plain(frame.time, segment);
+            }
+            None => self.look_into(frame, dissector, batch),
+        }
+    }
+
+    /// The same, of a frame that is not as nearly all are.
+    #[inline(never)]
+    fn take_another(&mut self, frame: &Frame<'_>, dissector: &mut Dissector, batch: &mut Batch) {
+        self.take(frame, dissector, batch);
+    }
+
     /// Takes what `frame` carries, which is no plain segment, into `batch`.
     #[inline(never)]
     fn look_into(&mut self, frame: &Frame<'_>, dissector: &mut Dissector, batch: &mut Batch) {

@@ -15,10 +15,10 @@ const BASE: u64 = 1 << 32;
 /// The sequence space of one direction. Positions are sequence numbers that do not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// The end of the highest byte seen; None before any.
-    end: Option<u64>,
-    /// The first acknowledgement of a direction of which nothing was seen.
-    expected: Option<u64>,
+    /// The end of the highest byte seen; where none was, the first acknowledgement; None before either.
+    near: Option<u64>,
+    /// Whether any byte was seen.
+    any: bool,
     /// Ranges in flight, the lowest first. None overlaps another, or one acknowledged.
     flying: VecDeque<Range>,
     /// Ranges seen and acknowledged.
@@ -63,12 +63,12 @@ impl Sent {
     /// The position of the sequence number `seq`: the one next to the highest byte seen.
     #[inline]
     pub fn position(&self, seq: u32) -> u64 {
-        match self.end.or(self.expected) {
+        match self.near {
             None => BASE + u64::from(seq),
             Some(near) => {
                 // RFC 9293 section 3.4: comparisons are modulo 2^32.
                 let ahead = seq.wrapping_sub(near as u32) as i32;
-                near.saturating_add_signed(i64::from(ahead))
+                near.wrapping_add_signed(i64::from(ahead))
             }
         }
     }
@@ -76,7 +76,7 @@ impl Sent {
     /// The end of the highest byte seen.
     #[inline]
     pub fn end(&self) -> Option<u64> {
-        self.end
+        if self.any { self.near } else { None }
     }
 
     /// Bytes of memory that the ranges take.
@@ -87,29 +87,32 @@ impl Sent {
     /// Bytes in the gaps between the ranges acknowledged: those that the capture missed, for
     /// they were acknowledged too. `up_to` is the highest acknowledgement.
     pub fn missed(&self, up_to: u64) -> u64 {
-        let behind = match (self.end, self.acknowledged.tail) {
+        let behind = match (self.end(), self.acknowledged.tail) {
             (Some(end), Some(_)) => up_to.saturating_sub(end),
             _ => 0,
         };
         self.acknowledged.gaps() + behind
     }
 
-    /// A segment with the positions `start..end`, at least one, was sent at `now`.
-    #[inline]
-    pub fn send(&mut self, start: u64, end: u64, now: Time) -> Seen {
-        match self.end {
-            Some(highest) if start < highest => self.send_below(highest, start, end, now),
-            _ => {
-                self.end = Some(end);
-                self.fly(self.flying.len(), start, end, now);
-                Seen::default()
-            }
+    /// A segment with the positions `start..end`, at least one, was sent at `now`: what it was to those before it; None if
+    /// it is wholly above them.
+    #[inline(always)]
+    pub fn send(&mut self, start: u64, end: u64, now: Time) -> Option<Seen> {
+        if let Some(highest) = self.end()
+            && start < highest
+        {
+            return Some(self.send_below(highest, start, end, now));
         }
+        self.near = Some(end);
+        self.any = true;
+        self.fly(self.flying.len(), start, end, now);
+        None
     }
 
     /// One that is not wholly above all others.
+    #[inline(never)]
     fn send_below(&mut self, highest: u64, start: u64, end: u64, now: Time) -> Seen {
-        self.end = Some(highest.max(end));
+        self.near = Some(highest.max(end));
         let mut seen = Seen::default();
         let mut at = start;
         while at < end {
@@ -149,11 +152,9 @@ impl Sent {
     }
 
     /// Everything below `ack` arrived, as was seen at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Timing {
-        if self.end.is_none() {
-            self.expected.get_or_insert(ack);
-        }
+        self.near.get_or_insert(ack);
         let mut timing = Timing::Nothing;
         while let Some(range) = self.flying.front()
             && range.start < ack
@@ -183,7 +184,7 @@ impl Sent {
     }
 
     /// Puts a range in flight, before the one at `index`.
-    #[inline]
+    #[inline(always)]
     fn fly(&mut self, index: usize, start: u64, end: u64, now: Time) {
         let range = Range {
             start,
@@ -196,9 +197,15 @@ impl Sent {
         } else {
             self.flying.insert(index, range);
         }
-        if self.flying.len() > MOST_RANGES
-            && let Some(lowest) = self.flying.pop_front()
-        {
+        if self.flying.len() > MOST_RANGES {
+            self.settle_lowest();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_lowest(&mut self) {
+        if let Some(lowest) = self.flying.pop_front() {
             self.settle(lowest);
         }
     }
@@ -230,6 +237,7 @@ impl Acknowledged {
         }
     }
 
+    #[inline(never)]
     fn add_apart(&mut self, start: u64, end: u64) {
         match self.tail {
             Some((tail_start, tail_end)) if start > tail_end => {
@@ -313,7 +321,7 @@ mod tests {
             sent.position(from),
             sent.position(from) + u64::from(to - from),
         );
-        sent.send(start, end, ms(at))
+        sent.send(start, end, ms(at)).unwrap_or_default()
     }
 
     fn acknowledge(sent: &mut Sent, ack: u32, at: u64) -> Timing {
@@ -413,11 +421,12 @@ mod tests {
         let first = u32::MAX - 99;
         for n in 0..3u32 {
             let start = sent.position(first.wrapping_add(n * 100));
-            assert_eq!(sent.send(start, start + 100, ms(1)), Seen::default());
+            assert_eq!(sent.send(start, start + 100, ms(1)), None);
         }
         assert_eq!(sent.end().map(|end| end as u32), Some(200));
         assert_eq!(acknowledge(&mut sent, 200, 3), Timing::Sample(ms(2)));
         let start = sent.position(first);
-        assert_eq!(sent.send(start, start + 100, ms(4)), repeated(100));
+        let again = sent.send(start, start + 100, ms(4));
+        assert_eq!(again, Some(repeated(100)));
     }
 }

@@ -2,13 +2,14 @@
 
 use std::num::NonZeroUsize;
 
-use cclab_trace::captured::{TcpSegment, UdpDatagram};
+use cclab_trace::captured::{PlainSegment, TcpSegment, UdpDatagram};
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::connection::Connection;
 use crate::conversation::Conversation;
 use crate::direction::{Moment, tells_of_a_duplicate};
-use crate::endpoints::Endpoints;
+use crate::endpoints::Between;
 use crate::kept::{Burden, Kept, UNDERWAY};
 use crate::segments::{Sack, Watch};
 
@@ -104,7 +105,52 @@ impl Table {
     }
 
     /// Takes in `segment`, and tells `watch` what it was.
+    #[inline(never)]
     pub fn take(&mut self, segment: &TcpSegment, sighting: Sighting, watch: &mut impl Watch) {
+        let Between { ends, turned } = Between::of(segment.source, segment.destination);
+        let place = self.connections.place(
+            ends,
+            sighting.number,
+            |connection| connection.is_over_by(segment, turned),
+            // What is earlier than the capture's first packet counts as simultaneous with it.
+            || Connection::new(segment, turned, sighting.now.max(sighting.origin)),
+        );
+        self.take_at(place, segment, turned, sighting, watch);
+    }
+
+    /// Likewise. Nearly all segments with data differ from one another in numbers only, and so do nearly all
+    /// without: each of the two has code of its own, without what it has not.
+    #[inline(always)]
+    pub fn take_plain(&mut self, plain: &PlainSegment, sighting: Sighting, watch: &mut impl Watch) {
+        let Between { ends, turned } = Between::v4(plain.source, plain.destination);
+        // None begins a connection, nor ends one.
+        let place = if plain.is_usual() {
+            self.connections.find(ends)
+        } else {
+            None
+        };
+        let Some(place) = place else {
+            return self.take(&plain.segment(), sighting, watch);
+        };
+        let mut segment = plain.usual();
+        if segment.payload > 0 {
+            self.take_at(place, &segment, turned, sighting, watch);
+        } else {
+            segment.payload = 0;
+            self.take_at(place, &segment, turned, sighting, watch);
+        }
+    }
+
+    /// Takes it in as one of the connection at `place`.
+    #[inline(always)]
+    fn take_at(
+        &mut self,
+        place: usize,
+        segment: &TcpSegment,
+        turned: bool,
+        sighting: Sighting,
+        watch: &mut impl Watch,
+    ) {
         let Sighting {
             number,
             now,
@@ -112,25 +158,18 @@ impl Table {
         } = sighting;
         let moment = Moment {
             now,
-            latest: None,
+            latest: now,
             origin,
             counted: self.is_asked_for(now - origin),
         };
-        let place = self.connections.place(
-            Endpoints::between(segment.source, segment.destination),
-            number,
-            |connection| connection.is_over_by(segment),
-            // What is earlier than the capture's first packet counts as simultaneous with it.
-            || Connection::new(segment, now.max(origin)),
-        );
         let Some(held) = self.connections.touch(place, number) else {
             return;
         };
-        let mut told = held.of.take(segment, moment);
+        let mut told = held.of.take(segment, turned, moment);
         if watch.on() {
             told.connection = held.number;
             watch.segment(told);
-            let blocks = held.of.sack_blocks(segment);
+            let blocks = held.of.sack_blocks(segment, turned);
             for (index, (start, end)) in blocks.enumerate() {
                 watch.sack(Sack {
                     time: told.time,
@@ -144,9 +183,14 @@ impl Table {
         }
         // Often at the beginning, now and then later: it grows slowly.
         if is_weighed(held.packets) {
-            let memory = held.of.memory();
-            self.connections.weigh(place, memory);
+            self.weigh_connection(place);
         }
+    }
+
+    #[inline(never)]
+    fn weigh_connection(&mut self, place: usize) {
+        let memory = self.connections.get(place).map(Connection::memory);
+        self.connections.weigh(place, memory.unwrap_or(0));
     }
 
     /// Takes in `datagram`, likewise.
@@ -163,12 +207,12 @@ impl Table {
         } = sighting;
         let moment = Moment {
             now,
-            latest: None,
+            latest: now,
             origin,
             counted: self.is_asked_for(now - origin),
         };
         let place = self.conversations.place(
-            Endpoints::between(datagram.source, datagram.destination),
+            Between::of(datagram.source, datagram.destination).ends,
             number,
             |_| false,
             || Conversation::new(datagram, now.max(origin)),
@@ -188,9 +232,12 @@ impl Table {
     }
 
     /// Whether the interval asked for has what was seen so long after the capture's beginning.
+    #[inline]
     fn is_asked_for(&self, since: Time) -> bool {
-        self.interval
-            .is_some_and(|(from, to)| from <= since && since < to)
+        self.interval.is_some_and(|(from, to)| {
+            rarely();
+            from <= since && since < to
+        })
     }
 }
 

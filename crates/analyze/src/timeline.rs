@@ -23,17 +23,17 @@ impl Timeline {
     #[inline]
     pub fn add(&mut self, time: Time, amount: u64) {
         let bin = time.as_nanos() >> self.shift();
-        if self.bins.is_empty() {
-            self.first = bin;
-        }
-        let index = (bin - self.first) as usize;
-        match self.bins.get_mut(index) {
+        match self.bins.get_mut(bin.wrapping_sub(self.first) as usize) {
             Some(sum) => *sum += amount,
             None => self.extend(time, amount),
         }
     }
 
+    #[inline(never)]
     fn extend(&mut self, time: Time, amount: u64) {
+        if self.bins.is_empty() {
+            self.first = time.as_nanos() >> self.shift();
+        }
         while (time.as_nanos() >> self.shift()) - self.first >= MOST_BINS as u64 {
             self.widen();
         }

@@ -49,13 +49,14 @@ impl Sending {
 
     /// Data in a probe were taken after all: they count as any other, from now on.
     pub(super) fn probe_accepted(&mut self, probe: Probe, moment: Moment) {
-        let mut seen = self.sent.send(probe.start, probe.end, probe.sent);
+        let seen = self.sent.send(probe.start, probe.end, probe.sent);
+        let seen = seen.unwrap_or_default();
         let fresh = (probe.end - probe.start).saturating_sub(seen.repeated);
         self.carry(fresh, moment);
         if probe.again && seen.repeated == 0 {
             // Which of the probes is acknowledged is not known (Karn's rule).
-            seen = self.sent.send(probe.start, probe.end, probe.sent);
-            debug_assert!(seen.repeated > 0);
+            let seen = self.sent.send(probe.start, probe.end, probe.sent);
+            debug_assert!(seen.is_some_and(|seen| seen.repeated > 0));
         }
     }
 }

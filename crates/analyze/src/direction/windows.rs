@@ -72,13 +72,16 @@ impl Sending {
         let Some(end) = self.sent.end() else {
             return true;
         };
+        if ack <= end {
+            return true;
+        }
         let allowed = self.edges.map_or(end, |(highest, _)| highest.max(end));
         ack <= allowed + MOST_MISSED
     }
 
     /// The window in `segment`, scaled, and what it allows `other` to send, if the position that it
     /// acknowledges is `believed`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_window(
         &mut self,
         segment: &TcpSegment,

@@ -136,16 +136,29 @@ impl CaptureFile {
     /// The next frame, or what was skipped, in the order of the file; None at its end.
     #[inline]
     pub fn next_frame(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
-        if let Records::Pcap(pcap) = &mut self.records
-            && self.pending.is_none()
-            && let Some(record) = pcap.ordinary(&mut self.window)
-        {
-            return Some(Ok(self.frame(&record)));
+        match self.ordinary_record() {
+            Some(record) => Some(Ok(self.frame(&record))),
+            None => self.next_of_any(),
         }
-        self.next_of_any()
     }
 
-    /// The same, whatever it is.
+    /// The next frame, if it is as nearly all are; where it is not, [`CaptureFile::next_frame`] tells what follows.
+    /// Whoever asks has code for these alone.
+    #[inline(always)]
+    pub fn ordinary_frame(&mut self) -> Option<Frame<'_>> {
+        let record = self.ordinary_record()?;
+        Some(self.frame(&record))
+    }
+
+    #[inline(always)]
+    fn ordinary_record(&mut self) -> Option<Record> {
+        match &mut self.records {
+            Records::Pcap(pcap) if self.pending.is_none() => pcap.ordinary(&mut self.window),
+            _ => None,
+        }
+    }
+
+    /// The next frame or what was skipped, whatever it is.
     #[inline(never)]
     fn next_of_any(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
         if let Some(skipped) = self.pending.take() {

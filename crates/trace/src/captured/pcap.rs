@@ -95,7 +95,7 @@ impl Pcap {
 
     /// The next record, where it is as nearly all are: its header was looked at with the record
     /// before, and so is the one behind it now, which is there and as the format has it.
-    #[inline]
+    #[inline(always)]
     pub fn ordinary(&mut self, window: &mut Window) -> Option<Record> {
         let header = self.ahead.take()?;
         let end = self.header + header.kept as usize;

@@ -13,6 +13,11 @@ const ETHERNET: usize = 14;
 /// Bytes of an IPv4 header without options, and of a TCP header without.
 const FIXED: usize = 20;
 
+/// The bits of the byte of control bits that tell of no more than an acknowledgement, and of that data are to be
+/// handed on at once.
+const ACK: u8 = 1 << 4;
+const PSH: u8 = 1 << 3;
+
 /// A TCP segment over IPv4 without options other than timestamps, in fewer bytes than one that may
 /// tell more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +46,7 @@ pub struct PlainSegment {
 impl PlainSegment {
     /// The segment in `frame`; None if a [`Dissector`](super::Dissector) has to look at it: it is
     /// not whole, not as plain, or no segment.
-    #[inline]
+    #[inline(always)]
     pub fn of(frame: &Frame<'_>) -> Option<PlainSegment> {
         let packet = match frame.link {
             LinkType::ETHERNET => {
@@ -78,9 +83,31 @@ impl PlainSegment {
         })
     }
 
+    /// Whether it is as nearly all are: it acknowledges, and no other control bit is set but PSH.
+    #[inline(always)]
+    pub fn is_usual(&self) -> bool {
+        self.bits & !PSH == ACK && !self.ae
+    }
+
     /// It as any segment.
-    #[inline]
+    #[inline(always)]
     pub fn segment(&self) -> TcpSegment {
+        self.with(TcpFlags::of(self.bits, self.ae))
+    }
+
+    /// It as a segment that [is usual](PlainSegment::is_usual), which the compiler then knows.
+    #[inline(always)]
+    pub fn usual(&self) -> TcpSegment {
+        debug_assert!(self.is_usual());
+        self.with(TcpFlags {
+            ack: true,
+            psh: self.bits & PSH != 0,
+            ..TcpFlags::default()
+        })
+    }
+
+    #[inline(always)]
+    fn with(&self, flags: TcpFlags) -> TcpSegment {
         let end = |end: u64| Endpoint {
             address: IpAddr::V4(Ipv4Addr::from_bits((end >> 16) as u32)),
             port: end as u16,
@@ -91,7 +118,7 @@ impl PlainSegment {
             seq: self.seq,
             ack: self.ack,
             window: self.window,
-            flags: TcpFlags::of(self.bits, self.ae),
+            flags,
             ecn: self.ecn,
             options: TcpOptions {
                 timestamps: self.timestamps,

@@ -204,13 +204,11 @@ pub(super) const TIMESTAMPS_LEN: usize = 12;
 /// segments that have any (RFC 7323 appendix A), and mostly alone.
 #[inline]
 pub(super) fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
-    match options.first_chunk::<TIMESTAMPS_LEN>()? {
-        &[1, 1, 8, 10, a, b, c, d, e, f, g, h] => Some((
-            u32::from_be_bytes([a, b, c, d]),
-            u32::from_be_bytes([e, f, g, h]),
-        )),
-        _ => None,
-    }
+    let [begin, value, echo] = options.first_chunk::<TIMESTAMPS_LEN>()?.as_chunks().0 else {
+        return None;
+    };
+    let is_theirs = u32::from_be_bytes(*begin) == u32::from_be_bytes([1, 1, 8, 10]);
+    is_theirs.then(|| (u32::from_be_bytes(*value), u32::from_be_bytes(*echo)))
 }
 
 /// The options as far as they make sense: what follows one that does not is not read.
