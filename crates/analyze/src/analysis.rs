@@ -199,7 +199,7 @@ fn counted(
                 take(table, batch, number, now, packet, &mut ());
             });
         };
-        let Some(counted) = parts::count(source, tables, most, of_part, || watch.goes_on()) else {
+        let Some(counted) = parts::count(source, tables, of_part, || watch.goes_on()) else {
             return (table, Read::default());
         };
         table.join(counted.tables, counted.ended);

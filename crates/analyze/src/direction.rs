@@ -43,6 +43,23 @@ pub(crate) struct Moment {
     pub counted: bool,
 }
 
+impl Moment {
+    /// A copy for what is seldom called: where it is handed on by its address, it would be kept in memory for all.
+    #[inline(always)]
+    fn apart(&self) -> Moment {
+        Moment { ..*self }
+    }
+}
+
+/// An acknowledgement that can be true.
+#[derive(Clone, Copy, Debug)]
+struct Acknowledged {
+    /// The position up to which it acknowledges.
+    ack: u64,
+    /// Whether it tells of a mark.
+    marked: bool,
+}
+
 /// Counters of one direction; the columns of `connections` define them.
 #[derive(Debug, Default)]
 pub(crate) struct Sending {
@@ -52,9 +69,7 @@ pub(crate) struct Sending {
     pub last_data: Option<Time>,
     pub idle_max: Option<Time>,
     pub packets: u64,
-    pub data_packets: u64,
     pub pure_acks: u64,
-    pub total_bytes: u64,
     pub unique_bytes: u64,
     pub interval_bytes: u64,
     /// Segments sent again, or late, within the interval asked for.
@@ -143,7 +158,7 @@ impl Sending {
     pub fn take(&mut self, segment: &TcpSegment, moment: Moment, other: &mut Sending) -> Segment {
         let now = moment.now;
         let flags = segment.flags;
-        self.count(segment, now);
+        let marked = self.count(segment, now);
         if flags.syn {
             self.settle_scaling(other);
             self.settle_marks(flags, other);
@@ -177,7 +192,8 @@ impl Sending {
             // Its window means nothing, and nothing follows it.
             return told;
         }
-        told.window = Some(self.take_window(segment, now, believed, other));
+        let acknowledged = believed.map(|ack| Acknowledged { ack, marked });
+        told.window = Some(self.take_window(segment, now, acknowledged, other));
         if segment.payload > 0 && seen.repeated == 0 && !self.data_acknowledged {
             self.initial_window_bytes += u64::from(segment.payload);
             self.initial_window_packets += 1;
@@ -242,9 +258,14 @@ impl Sending {
         self.sent.memory() + self.rtts.bins_memory() + self.limits.memory() + timelines
     }
 
-    /// The counters that need to know nothing of earlier segments.
+    /// Segments with data.
+    pub fn data_packets(&self) -> u64 {
+        self.payload.count
+    }
+
+    /// The counters that need to know nothing of earlier segments; whether it tells of a mark.
     #[inline(always)]
-    fn count(&mut self, segment: &TcpSegment, now: Time) {
+    fn count(&mut self, segment: &TcpSegment, now: Time) -> bool {
         let flags = segment.flags;
         match self.last.replace(now) {
             Some(last) => {
@@ -260,16 +281,21 @@ impl Sending {
         self.fins += u64::from(flags.fin);
         self.rsts += u64::from(flags.rst);
         self.urgent += u64::from(flags.urg);
-        self.ce += u64::from(segment.ecn == Ecn::Ce);
-        self.marks.take(segment);
-        self.ece += u64::from(self.marks.told);
-        self.cwr += u64::from(self.marks.reduced);
+        // What is seldom so is looked at, not added: a counter lies in a line of its own.
+        if segment.ecn == Ecn::Ce {
+            self.ce += 1;
+        }
+        let told = self.marks.take(segment);
+        if told.mark {
+            self.ece += 1;
+        }
+        if told.reduced {
+            self.cwr += 1;
+        }
         if segment.payload > 0 {
-            self.data_packets += 1;
-            self.total_bytes += u64::from(segment.payload);
             self.payload.add(u64::from(segment.payload));
             if let Some(last) = self.last_data
-                && self.data_packets.is_multiple_of(GAPS_SAMPLED)
+                && self.data_packets().is_multiple_of(GAPS_SAMPLED)
                 && self.payload.max() == Some(u64::from(segment.payload))
             {
                 self.gaps.0.add((now - last).as_nanos() as f64);
@@ -296,6 +322,7 @@ impl Sending {
                 self.syn_options.get_or_insert(*options);
             }
         }
+        told.mark
     }
 
     /// The bytes and control bits that take sequence numbers, from the position `start` on, and
@@ -334,7 +361,7 @@ impl Sending {
                 self.carry(payload, moment);
                 Kind::New
             }
-            Some(seen) => self.take_again(flags, start, payload, seen, moment),
+            Some(seen) => self.take_again(flags, start, payload, seen, moment.apart()),
         };
         if payload > 0 {
             if let Some((_, echo)) = segment.options.timestamps {
@@ -347,8 +374,9 @@ impl Sending {
                 kind != Kind::New,
                 flags.psh,
             );
-            let full = self.edges.is_some_and(|(_, edge)| start + payload == edge);
-            self.window_full += u64::from(full);
+            if self.edges.is_some_and(|(_, edge)| start + payload == edge) {
+                self.window_full += 1;
+            }
         }
         let kind = match () {
             () if flags.syn => Kind::Syn,
@@ -425,9 +453,11 @@ impl Sending {
         let same_window = self.last_window == Some(self.scaled_window(segment));
         // RFC 5681 section 2.
         let duplicate = other.acknowledged == Some(ack) && bare && in_flight && same_window;
-        other.duplicate_acks += u64::from(duplicate);
+        if duplicate {
+            other.duplicate_acks += 1;
+        }
         if let Some(probe) = other.probe.take_if(|probe| probe.start < ack) {
-            other.probe_accepted(probe, moment);
+            other.probe_accepted(probe, moment.apart());
         }
         if other.origin.is_none() {
             // Nothing was seen of what it acknowledges.

@@ -81,23 +81,21 @@ impl<T> Kept<T> {
         }
     }
 
-    /// What `parts` keep, of which none has given up any, as if one had taken their packets in their
-    /// order.
-    pub fn joined(most: NonZeroUsize, parts: impl IntoIterator<Item = Kept<T>>) -> Kept<T> {
-        let mut whole = Kept::new(most);
+    /// Takes over what `parts` keep, of which none has given up any, as if it had taken their packets in
+    /// their order. It has kept nothing itself.
+    pub fn join(&mut self, parts: impl IntoIterator<Item = Kept<T>>) {
         let places = parts.into_iter().flat_map(|part| part.places).flatten();
         let mut all: Vec<_> = places.collect();
         all.sort_unstable_by_key(|held| held.first);
         for mut held in all {
-            let place = whole.places.len();
-            whole.latest = whole.latest.saturating_add(1);
-            held.number = whole.latest;
-            whole.memory += held.memory;
-            whole.idle.push(Reverse((held.touched, place)));
-            whole.current.insert(held.between, place);
-            whole.places.push(Some(held));
+            let place = self.places.len();
+            self.latest = self.latest.saturating_add(1);
+            held.number = self.latest;
+            self.memory += held.memory;
+            self.idle.push(Reverse((held.touched, place)));
+            self.current.insert(held.between, place);
+            self.places.push(Some(held));
         }
-        whole
     }
 
     /// How much is kept.
@@ -105,6 +103,7 @@ impl<T> Kept<T> {
         Burden {
             kept: self.idle.len(),
             memory: self.memory,
+            most: self.most,
         }
     }
 
@@ -257,11 +256,13 @@ impl<T> Kept<T> {
 }
 
 /// How much is kept.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Burden {
-    pub kept: usize,
+    kept: usize,
     /// Bytes beyond their own size.
-    pub memory: usize,
+    memory: usize,
+    /// How many may be.
+    most: usize,
 }
 
 impl Burden {
@@ -270,14 +271,14 @@ impl Burden {
         Burden {
             kept: self.kept + other.kept,
             memory: self.memory + other.memory,
+            most: self.most,
         }
     }
 
-    /// Whether some may have to be given up when [`UNDERWAY`] more batches are counted, where `most`
-    /// are kept. Most memory grows by doubling: half of it is near. What a histogram takes may grow faster, so
+    /// Whether some may have to be given up when [`UNDERWAY`] more batches are counted. Most memory grows by doubling: half of it is near. What a histogram takes may grow faster, so
     /// that somewhat more than is meant may be in use for these batches.
-    pub fn is_near(self, most: NonZeroUsize) -> bool {
-        self.kept + UNDERWAY * PACKETS > most.get() || self.memory > meant_for(most.get()) / 2
+    pub fn is_near(self) -> bool {
+        self.kept + UNDERWAY * PACKETS > self.most || self.memory > meant_for(self.most) / 2
     }
 }
 

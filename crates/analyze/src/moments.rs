@@ -25,8 +25,13 @@ impl Extremes {
     /// One more sample.
     #[inline]
     pub fn add(&mut self, sample: u64) {
-        self.least = self.least.min(sample);
-        self.most = self.most.max(sample);
+        // Seldom either: to look is less than to write what was there.
+        if sample < self.least {
+            self.least = sample;
+        }
+        if sample > self.most {
+            self.most = sample;
+        }
         self.count += 1;
         self.sum += u128::from(sample);
     }
@@ -49,6 +54,11 @@ impl Extremes {
     /// The greatest of them.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.most)
+    }
+
+    /// Their sum, modulo 2^64.
+    pub fn sum(&self) -> u64 {
+        self.sum as u64
     }
 
     /// Their mean.

@@ -8,7 +8,6 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -34,11 +33,10 @@ pub(crate) struct Counted {
 pub(crate) fn count(
     source: Source,
     tables: Vec<Table>,
-    most: NonZeroUsize,
     take: fn(&mut Table, &Batch, usize),
     mut goes_on: impl FnMut() -> bool,
 ) -> Option<Counted> {
-    let shared = Arc::new(Shared::new(source, tables.len(), most));
+    let shared = Arc::new(Shared::new(source, tables.len()));
     for (part, table) in tables.into_iter().enumerate() {
         let counter = Counter {
             shared: Arc::clone(&shared),
@@ -88,7 +86,6 @@ struct Shared {
 struct State {
     /// None while it is read.
     source: Option<Box<Source>>,
-    most: NonZeroUsize,
     /// Whether the source has nothing more.
     ended: bool,
     /// The first batch that is to be counted by one core, if there is any.
@@ -112,16 +109,15 @@ struct Underway {
     batch: Arc<Batch>,
     /// Parts that have not counted it.
     left: usize,
-    /// What the others kept after it.
-    burdens: Burdens,
+    /// What those that have counted it kept then; None before any has.
+    burdens: Option<Burdens>,
 }
 
 impl Shared {
-    fn new(source: Source, parts: usize, most: NonZeroUsize) -> Shared {
+    fn new(source: Source, parts: usize) -> Shared {
         Shared {
             state: Mutex::new(State {
                 source: Some(Box::new(source)),
-                most,
                 ended: false,
                 alone_from: None,
                 abandoned: false,
@@ -210,7 +206,7 @@ impl State {
         self.underway.push_back(Underway {
             batch: Arc::new(batch),
             left: self.next.len(),
-            burdens: Burdens::default(),
+            burdens: None,
         });
     }
 
@@ -222,14 +218,19 @@ impl State {
             return;
         };
         passed.left -= 1;
-        for (sum, own) in passed.burdens.iter_mut().zip(burdens) {
-            *sum = sum.and(own);
-        }
+        passed.burdens = Some(match passed.burdens {
+            Some([connections, conversations]) => {
+                [connections.and(burdens[0]), conversations.and(burdens[1])]
+            }
+            None => burdens,
+        });
         while self.underway.front().is_some_and(|oldest| oldest.left == 0)
             && let Some(passed) = self.underway.pop_front()
         {
-            if self.alone_from.is_none() {
-                self.alone_from = bounded_from(self.first, passed.burdens, self.most);
+            if self.alone_from.is_none()
+                && let Some(burdens) = passed.burdens
+            {
+                self.alone_from = bounded_from(self.first, burdens);
             }
             self.first += 1;
             if let Some(mut empty) = Arc::into_inner(passed.batch) {

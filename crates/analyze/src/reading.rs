@@ -141,7 +141,7 @@ impl Read {
                 self.tcp_packets += 1;
                 batch.push_plain(frame.time, segment);
             }
-            None => self.look_into(frame, dissector, batch),
+            None => self.look_into(&Frame { ..*frame }, dissector, batch),
         }
     }
 

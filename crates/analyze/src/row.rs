@@ -34,7 +34,7 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
     let data_s = data.map(|(first, last)| (last - first).as_secs_f64());
     let rate = |seconds: f64| (seconds > 0.0).then(|| own.unique_bytes as f64 * 8.0 / seconds);
     let syn = own.syn_options;
-    let initial = |count| (own.isn.is_some() && own.data_packets > 0).then_some(count);
+    let initial = |count| (own.isn.is_some() && own.data_packets() > 0).then_some(count);
     let windows = own.windows();
     // The middle of a bin may lie beyond the samples in it.
     let bounds = own.rtt.min().zip(own.rtt.max());
@@ -68,9 +68,9 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
         data_s,
         handshake_rtt_s: connection.handshake_rtt().map(Time::as_secs_f64),
         packets: own.packets,
-        data_packets: own.data_packets,
+        data_packets: own.data_packets(),
         pure_acks: own.pure_acks,
-        total_bytes: own.total_bytes,
+        total_bytes: own.payload.sum(),
         unique_bytes: own.unique_bytes,
         missed_bytes: own.missed(),
         throughput_bps: rate(elapsed_s),
@@ -165,7 +165,7 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
     if lost + marked > 0 {
         let because = format!(
             "{held}, and of {} segments {} were sent again, {}, and {marked} were marked",
-            own.data_packets,
+            own.data_packets(),
             own.retransmitted_packets,
             came_late(own.out_of_order, late)
         );

@@ -21,7 +21,6 @@ const _: () = assert!(WEIGHED.is_power_of_two());
 pub(crate) struct Table {
     pub connections: Kept<Connection>,
     pub conversations: Kept<Conversation>,
-    most: NonZeroUsize,
     /// The interval asked for, since the capture's first packet.
     interval: Option<(Time, Time)>,
     /// Batches that were counted, and the first in which some may be given up for their memory; None
@@ -50,12 +49,11 @@ impl Table {
         let mut table = Table {
             connections: Kept::new(most),
             conversations: Kept::new(most),
-            most,
             interval,
             batches: 0,
             bounded_from: None,
         };
-        if are_near(table.burdens(), most) {
+        if are_near(table.burdens()) {
             table.bound();
         }
         table
@@ -68,8 +66,8 @@ impl Table {
             .into_iter()
             .map(|part| (part.connections, part.conversations))
             .unzip();
-        self.connections = Kept::joined(self.most, connections);
-        self.conversations = Kept::joined(self.most, conversations);
+        self.connections.join(connections);
+        self.conversations.join(conversations);
         if !ended {
             self.bound();
         }
@@ -91,7 +89,7 @@ impl Table {
             return;
         }
         if self.bounded_from.is_none() {
-            self.bounded_from = bounded_from(self.batches, self.burdens(), self.most);
+            self.bounded_from = bounded_from(self.batches, self.burdens());
         }
         self.batches += 1;
         if self.bounded_from == Some(self.batches) {
@@ -241,15 +239,15 @@ impl Table {
     }
 }
 
-/// The first batch in which some may be given up for their memory, where so much was kept, of `most` at most, when
+/// The first batch in which some may be given up for their memory, where so much was kept when
 /// the batch with this number was counted; None while that is far. It comes [`UNDERWAY`] later, as so many may be
 /// under way to the parts of a table, of which none is given up.
-pub(crate) fn bounded_from(batch: u64, burdens: Burdens, most: NonZeroUsize) -> Option<u64> {
-    are_near(burdens, most).then_some(batch + UNDERWAY as u64)
+pub(crate) fn bounded_from(batch: u64, burdens: Burdens) -> Option<u64> {
+    are_near(burdens).then_some(batch + UNDERWAY as u64)
 }
 
-fn are_near(burdens: Burdens, most: NonZeroUsize) -> bool {
-    burdens.iter().any(|burden| burden.is_near(most))
+fn are_near(burdens: Burdens) -> bool {
+    burdens.into_iter().any(Burden::is_near)
 }
 
 /// Whether the memory of what has so many packets is counted: at powers of two below [`WEIGHED`], and at

@@ -215,7 +215,7 @@ fn a_panic_is_told_although_nothing_more_comes() {
     let file = CaptureFile::from_reader(begun, Path::new("silent")).expect("a capture");
     let most = NonZeroUsize::new(50_000).expect("not zero");
     let tables = (0..2).map(|_| Table::new(most, None)).collect();
-    parts::count(Source::new(file), tables, most, panics, || true);
+    parts::count(Source::new(file), tables, panics, || true);
     drop(held);
 }
 

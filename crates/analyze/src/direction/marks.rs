@@ -12,8 +12,12 @@ pub(super) struct Marks {
     counted: Option<u8>,
     /// The acknowledgement of the SYN-ACK is still to come, whose number is no count.
     shaking: bool,
-    /// The last segment told of marks, and of a window that was reduced.
-    pub told: bool,
+}
+
+/// What a segment tells: of a mark, and of a window that was reduced.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ToldOfMarks {
+    pub mark: bool,
     pub reduced: bool,
 }
 
@@ -49,9 +53,9 @@ impl Marks {
 
     /// Takes in `segment`.
     #[inline]
-    pub fn take(&mut self, segment: &TcpSegment) {
+    pub fn take(&mut self, segment: &TcpSegment) -> ToldOfMarks {
         let flags = segment.flags;
-        (self.told, self.reduced) = match &mut self.counted {
+        let (mark, reduced) = match &mut self.counted {
             _ if flags.syn => (false, false),
             None => (flags.ece, flags.cwr),
             Some(_) if self.shaking && segment.payload == 0 => {
@@ -64,5 +68,6 @@ impl Marks {
                 (*last != before, false)
             }
         };
+        ToldOfMarks { mark, reduced }
     }
 }

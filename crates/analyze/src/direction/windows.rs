@@ -3,7 +3,7 @@
 use cclab_trace::captured::{TcpFlags, TcpSegment};
 use cclab_units::Time;
 
-use super::Sending;
+use super::{Acknowledged, Sending};
 use crate::moments::Extremes;
 
 /// The largest shift of a window (RFC 7323 section 2.3): a greater one counts as this.
@@ -79,26 +79,25 @@ impl Sending {
         ack <= allowed + MOST_MISSED
     }
 
-    /// The window in `segment`, scaled, and what it allows `other` to send, if the position that it
-    /// acknowledges is `believed`.
+    /// The window in `segment`, scaled, and what it allows `other` to send, if its acknowledgement is `believed`.
     #[inline(always)]
     pub(super) fn take_window(
         &mut self,
         segment: &TcpSegment,
         now: Time,
-        believed: Option<u64>,
+        believed: Option<Acknowledged>,
         other: &mut Sending,
     ) -> u64 {
         let window = self.scaled_window(segment);
         self.last_window = Some(window);
         let flags = segment.flags;
-        if let Some(ack) = believed {
+        if let Some(Acknowledged { ack, marked }) = believed {
             let edge = self.windows_are_known(flags).then(|| ack + window);
             if let Some(edge) = edge {
                 let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
                 other.edges = Some((highest, edge));
             }
-            other.limits.acknowledged(now, ack, edge, self.marks.told);
+            other.limits.acknowledged(now, ack, edge, marked);
             if other.limits.has_begun()
                 && let Some((value, _)) = segment.options.timestamps
             {
@@ -113,7 +112,9 @@ impl Sending {
         } else {
             self.window.add(window);
         }
-        self.zero_windows += u64::from(flags.ack && window == 0);
+        if flags.ack && window == 0 {
+            self.zero_windows += 1;
+        }
         window
     }
 

@@ -44,6 +44,7 @@ pub(super) struct Pcap {
 }
 
 /// A record's header.
+#[derive(Clone, Copy)]
 struct Header {
     seconds: u32,
     fraction: u32,
@@ -97,9 +98,10 @@ impl Pcap {
     /// before, and so is the one behind it now, which is there and as the format has it.
     #[inline(always)]
     pub fn ordinary(&mut self, window: &mut Window) -> Option<Record> {
-        let header = self.ahead.take()?;
+        let header = self.ahead?;
         let end = self.header + header.kept as usize;
-        let next = self.at(window.data(), end)?;
+        let (_, behind) = window.data().split_at_checked(end)?;
+        let next = self.at(behind, 0)?;
         if !self.is_believed(&next, self.near, Belief::Strict) {
             return None;
         }
