@@ -127,8 +127,9 @@ pub(crate) struct Sending {
     shift: u8,
     /// The window of its latest segment, scaled; None before any.
     last_window: Option<u64>,
-    /// The highest end of a window that the other advertised, and the latest.
-    edges: Option<(u64, u64)>,
+    /// The highest end of a window that the other advertised, and the latest; 0 before any: no position is.
+    highest_edge: u64,
+    edge: u64,
     /// Bytes it sent.
     sent: Sent,
     /// Where sequence numbers count from: the SYN's position.
@@ -374,7 +375,7 @@ impl Sending {
                 kind != Kind::New,
                 flags.psh,
             );
-            if self.edges.is_some_and(|(_, edge)| start + payload == edge) {
+            if start + payload == self.edge {
                 self.window_full += 1;
             }
         }

@@ -15,10 +15,10 @@ const BASE: u64 = 1 << 32;
 /// The sequence space of one direction. Positions are sequence numbers that do not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// The end of the highest byte seen; where none was, the first acknowledgement; None before either.
-    near: Option<u64>,
-    /// Whether any byte was seen.
-    any: bool,
+    /// The end of the highest byte seen; where none was, the first acknowledgement; 0 before either: no position is.
+    near: u64,
+    /// The end of the highest byte seen; 0 before any.
+    end: u64,
     /// Ranges in flight, the lowest first. None overlaps another, or one acknowledged.
     flying: VecDeque<Range>,
     /// Ranges seen and acknowledged.
@@ -63,20 +63,18 @@ impl Sent {
     /// The position of the sequence number `seq`: the one next to the highest byte seen.
     #[inline]
     pub fn position(&self, seq: u32) -> u64 {
-        match self.near {
-            None => BASE + u64::from(seq),
-            Some(near) => {
-                // RFC 9293 section 3.4: comparisons are modulo 2^32.
-                let ahead = seq.wrapping_sub(near as u32) as i32;
-                near.wrapping_add_signed(i64::from(ahead))
-            }
+        if self.near == 0 {
+            return BASE + u64::from(seq);
         }
+        // RFC 9293 section 3.4: comparisons are modulo 2^32.
+        let ahead = seq.wrapping_sub(self.near as u32) as i32;
+        self.near.wrapping_add_signed(i64::from(ahead))
     }
 
     /// The end of the highest byte seen.
     #[inline]
     pub fn end(&self) -> Option<u64> {
-        if self.any { self.near } else { None }
+        (self.end > 0).then_some(self.end)
     }
 
     /// Bytes of memory that the ranges take.
@@ -98,21 +96,19 @@ impl Sent {
     /// it is wholly above them.
     #[inline(always)]
     pub fn send(&mut self, start: u64, end: u64, now: Time) -> Option<Seen> {
-        if let Some(highest) = self.end()
-            && start < highest
-        {
-            return Some(self.send_below(highest, start, end, now));
+        if start < self.end {
+            return Some(self.send_below(start, end, now));
         }
-        self.near = Some(end);
-        self.any = true;
+        (self.near, self.end) = (end, end);
         self.fly(self.flying.len(), start, end, now);
         None
     }
 
     /// One that is not wholly above all others.
     #[inline(never)]
-    fn send_below(&mut self, highest: u64, start: u64, end: u64, now: Time) -> Seen {
-        self.near = Some(highest.max(end));
+    fn send_below(&mut self, start: u64, end: u64, now: Time) -> Seen {
+        self.end = self.end.max(end);
+        self.near = self.end;
         let mut seen = Seen::default();
         let mut at = start;
         while at < end {
@@ -154,7 +150,9 @@ impl Sent {
     /// Everything below `ack` arrived, as was seen at `now`.
     #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Timing {
-        self.near.get_or_insert(ack);
+        if self.near == 0 {
+            self.near = ack;
+        }
         let mut timing = Timing::Nothing;
         while let Some(range) = self.flying.front()
             && range.start < ack

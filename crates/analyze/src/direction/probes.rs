@@ -27,7 +27,7 @@ impl Sending {
     ) -> Option<Kind> {
         let end = self.sent.end()?;
         let behind = start + 1 == end && payload <= 1;
-        let beyond = self.edges.is_some_and(|(edge, _)| start >= edge);
+        let beyond = self.highest_edge > 0 && start >= self.highest_edge;
         if closed && payload > 0 && (beyond || payload == 1 && start == end) {
             self.probe = Some(Probe {
                 start,

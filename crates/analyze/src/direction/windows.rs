@@ -75,8 +75,7 @@ impl Sending {
         if ack <= end {
             return true;
         }
-        let allowed = self.edges.map_or(end, |(highest, _)| highest.max(end));
-        ack <= allowed + MOST_MISSED
+        ack <= self.highest_edge.max(end) + MOST_MISSED
     }
 
     /// The window in `segment`, scaled, and what it allows `other` to send, if its acknowledgement is `believed`.
@@ -94,8 +93,8 @@ impl Sending {
         if let Some(Acknowledged { ack, marked }) = believed {
             let edge = self.windows_are_known(flags).then(|| ack + window);
             if let Some(edge) = edge {
-                let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
-                other.edges = Some((highest, edge));
+                other.highest_edge = other.highest_edge.max(edge);
+                other.edge = edge;
             }
             other.limits.acknowledged(now, ack, edge, marked);
             if other.limits.has_begun()
