@@ -51,6 +51,26 @@ impl Moment {
     }
 }
 
+/// What the bytes of a segment were to those before it.
+struct Bytes {
+    kind: Kind,
+    /// Whether none of them had been seen.
+    unseen: bool,
+    /// Whether what is in flight after it counts: they are new and in order, or there are none.
+    flies: bool,
+}
+
+impl Bytes {
+    /// Those of a segment that has none, which is of this `kind`.
+    fn none(kind: Kind) -> Bytes {
+        Bytes {
+            kind,
+            unseen: true,
+            flies: true,
+        }
+    }
+}
+
 /// An acknowledgement that can be true.
 #[derive(Clone, Copy, Debug)]
 struct Acknowledged {
@@ -170,7 +190,11 @@ impl Sending {
             self.origin = Some(start);
         }
         let origin = *self.origin.get_or_insert(start - u64::from(!flags.syn));
-        let (seen, mut kind) = self.take_bytes(segment, start, moment, other);
+        let Bytes {
+            mut kind,
+            unseen,
+            flies,
+        } = self.take_bytes(segment, start, moment, other);
         let mut told = Segment {
             time: now,
             seq: start.wrapping_sub(origin).cast_signed(),
@@ -195,17 +219,11 @@ impl Sending {
         }
         let acknowledged = believed.map(|ack| Acknowledged { ack, marked });
         told.window = Some(self.take_window(segment, now, acknowledged, other));
-        if segment.payload > 0 && seen.repeated == 0 && !self.data_acknowledged {
+        if segment.payload > 0 && unseen && !self.data_acknowledged {
             self.initial_window_bytes += u64::from(segment.payload);
             self.initial_window_packets += 1;
         }
-        let new = match kind {
-            Kind::Ack | Kind::DuplicateAck => true,
-            Kind::Probe | Kind::KeepAlive => false,
-            Kind::Fin => seen.repeated == 0,
-            _ => seen.repeated < u64::from(segment.payload),
-        };
-        if !flags.syn && new && !seen.out_of_order {
+        if flies && !flags.syn {
             let outstanding = self.outstanding_after(start, segment.payload);
             self.outstanding.add(outstanding);
             told.outstanding = (segment.payload > 0).then_some(outstanding);
@@ -335,22 +353,26 @@ impl Sending {
         start: u64,
         moment: Moment,
         other: &Sending,
-    ) -> (Seen, Kind) {
+    ) -> Bytes {
         let flags = segment.flags;
         let payload = u64::from(segment.payload);
         let controls = u64::from(flags.syn) + u64::from(flags.fin);
         if flags.rst {
-            return (Seen::default(), Kind::Rst);
+            return Bytes::none(Kind::Rst);
         }
         let closed = other.last_window == Some(0);
         if controls == 0
             && (payload <= 1 || closed)
             && let Some(kind) = self.prompt(start, payload, closed, moment.now)
         {
-            return (Seen::default(), kind);
+            let flies = false;
+            return Bytes {
+                flies,
+                ..Bytes::none(kind)
+            };
         }
         if payload + controls == 0 {
-            return (Seen::default(), Kind::Ack);
+            return Bytes::none(Kind::Ack);
         }
         let end = start + payload + controls;
         // What a probe was refused is sent as other data are.
@@ -384,7 +406,13 @@ impl Sending {
             () if payload == 0 => Kind::Fin,
             () => kind,
         };
-        (seen.unwrap_or_default(), kind)
+        // Those of a FIN alone are its own.
+        let some = payload.max(1);
+        Bytes {
+            kind,
+            unseen: seen.is_none_or(|seen| seen.repeated == 0),
+            flies: seen.is_none_or(|seen| seen.repeated < some && !seen.out_of_order),
+        }
     }
 
     /// The counters of a segment that is not wholly above all others, with `payload` from the position `start` on, as it
@@ -446,14 +474,17 @@ impl Sending {
         let now = moment.now;
         let flags = segment.flags;
         let bare = segment.payload == 0 && !flags.syn && !flags.fin && !flags.rst;
+        let again = other.acknowledged == Some(ack);
         // Where the data were not captured, SACK blocks tell that there are some.
-        let in_flight = match other.sent.end() {
+        let in_flight = |sent: &Sent| match sent.end() {
             Some(end) => end > ack,
             None => !segment.options.sack.is_empty(),
         };
-        let same_window = self.last_window == Some(self.scaled_window(segment));
         // RFC 5681 section 2.
-        let duplicate = other.acknowledged == Some(ack) && bare && in_flight && same_window;
+        let duplicate = again
+            && bare
+            && in_flight(&other.sent)
+            && self.last_window == Some(self.scaled_window(segment));
         if duplicate {
             other.duplicate_acks += 1;
         }
@@ -487,7 +518,7 @@ impl Sending {
             other.acknowledged = Some(ack);
             other.timeouts.advance(now);
         }
-        if !other.data_acknowledged {
+        if !again && !other.data_acknowledged {
             other.data_acknowledged = other
                 .isn
                 .is_none_or(|isn| segment.ack != isn.wrapping_add(1));
