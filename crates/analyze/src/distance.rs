@@ -1,7 +1,9 @@
 //! How far the sender is from the capture point: the time from an acknowledgement seen there to
 //! the data that the sender sent when it had come.
 
-use cclab_units::{Ring, Time};
+use std::collections::VecDeque;
+
+use cclab_units::Time;
 
 /// Timestamps that wait for their echo at most, and how many of the time that they take to come:
 /// acknowledgements in between are not waited for.
@@ -21,7 +23,7 @@ pub(crate) struct Distance {
     /// The latest timestamp of an acknowledgement.
     latest: Option<u32>,
     /// Some of these timestamps, and when each was first seen.
-    waiting: Ring<(u32, Time)>,
+    waiting: VecDeque<(u32, Time)>,
     /// The least of this round and of the one before.
     least: [Option<Time>; 2],
     round_ends: Time,

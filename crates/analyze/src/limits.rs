@@ -8,8 +8,10 @@
 //! scores stands the state of the sender after each event, so that a pass with constant memory
 //! is enough.
 
+use std::collections::VecDeque;
+
+use cclab_units::Time;
 use cclab_units::hint::rarely;
-use cclab_units::{Ring, Time};
 
 use crate::distance::Distance;
 
@@ -54,7 +56,7 @@ pub(crate) struct Limits {
     /// How far the sender is.
     pub distance: Distance,
     /// Acknowledgements that have not reached the sender.
-    underway: Ring<Underway>,
+    underway: VecDeque<Underway>,
     /// When its first data were seen; None before any.
     began: Option<Time>,
     /// Since when `hold` holds.
@@ -233,7 +235,7 @@ impl Limits {
         while let Some(&next) = self.underway.front()
             && next.arrives <= now
         {
-            self.underway.advance();
+            self.underway.pop_front();
             self.hear(next);
         }
     }

@@ -92,20 +92,6 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// The last value.
-    #[inline]
-    pub fn back(&self) -> Option<&T> {
-        match self.is_empty() {
-            true => None,
-            false => self.places.get(self.place(self.tail.wrapping_sub(1))),
-        }
-    }
-
-    /// Values that there is room for.
-    pub fn capacity(&self) -> usize {
-        self.places.len()
-    }
-
     /// The value behind `before` others.
     #[inline]
     pub fn get(&self, before: usize) -> Option<&T> {
@@ -165,8 +151,7 @@ mod tests {
             } else {
                 assert_eq!(ring.pop_front(), deque.pop_front());
             }
-            assert_eq!((ring.front(), ring.back()), (deque.front(), deque.back()));
-            assert!(ring.capacity() >= ring.len());
+            assert_eq!(ring.front(), deque.front());
             assert_eq!(
                 (ring.len(), ring.is_empty()),
                 (deque.len(), deque.is_empty())
