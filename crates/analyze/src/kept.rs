@@ -146,13 +146,9 @@ impl<T> Kept<T> {
             {
                 Some(place)
             }
-            (Some((Endpoints::V6(from, to), place)), Endpoints::V6(a, b))
-                if (from, to) == (a, b) =>
-            {
-                Some(place)
-            }
             (_, Endpoints::V4(a, b)) => self.look_up_v4(a, b),
-            (_, Endpoints::V6(..)) => self.look_up(between),
+            (Some((recent, place)), _) if recent == between => Some(place),
+            _ => self.look_up(between),
         }
     }
 
@@ -275,8 +271,9 @@ impl Burden {
         }
     }
 
-    /// Whether some may have to be given up when [`UNDERWAY`] more batches are counted. Most memory grows by doubling: half of it is near. What a histogram takes may grow faster, so
-    /// that somewhat more than is meant may be in use for these batches.
+    /// Whether some may have to be given up when [`UNDERWAY`] more batches are counted. Most memory grows by
+    /// doubling: half of it is near. What a histogram takes may grow faster, so that somewhat more than is meant
+    /// may be in use for these batches.
     pub fn is_near(self) -> bool {
         self.kept + UNDERWAY * PACKETS > self.most || self.memory > meant_for(self.most) / 2
     }
