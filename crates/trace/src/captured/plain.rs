@@ -191,6 +191,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_usual_segment_has_ack_and_perhaps_psh_and_is_the_same_as_any() {
+        for bits in 0..=u8::MAX {
+            for ae in [0, 1] {
+                let mut data = framed(&STAMPS);
+                (data[46], data[47]) = (8 << 4 | ae, bits);
+                let plain = PlainSegment::of(&Frame {
+                    time: Time::ZERO,
+                    link: LinkType::ETHERNET,
+                    wire_len: 2_000,
+                    data: &data,
+                });
+                let plain = plain.expect("a plain segment");
+                let usual = ae == 0 && [0b1_0000, 0b1_1000].contains(&bits);
+                assert_eq!(plain.is_usual(), usual, "{bits:08b}");
+                if usual {
+                    assert_eq!(plain.usual(), plain.segment());
+                }
+            }
+        }
+    }
+
     /// What is left to the dissector: each differs by little from a plain segment.
     #[test]
     fn what_is_not_plain_is_left_to_the_dissector() {
