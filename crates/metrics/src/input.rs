@@ -1,6 +1,6 @@
 //! What metrics need to know of a scenario.
 
-use cclab_spec::{Direction, Flow, Scenario};
+use cclab_spec::{Direction, Flow, Scenario, Start};
 use cclab_units::{Rate, Time};
 
 use crate::bottleneck::BOTTLENECK;
@@ -35,6 +35,8 @@ pub struct MeasureInput {
     pub nearby: Vec<Nearby>,
     /// The links whose slots let less pass than they send.
     pub slower_slots: Vec<SlowerSlots>,
+    /// When each flow was to start; of none where that is not known.
+    pub starts: Vec<Start>,
     /// What changes of links wait for and did not come about.
     pub never_met: Vec<String>,
     /// The kernels that the study names.
@@ -129,6 +131,7 @@ impl From<&Scenario> for MeasureInput {
             },
             nearby: nearby(scenario),
             slower_slots: slower_slots(scenario),
+            starts: scenario.flows.iter().map(|flow| flow.start).collect(),
             never_met: Vec::new(),
             kernels: {
                 let named = scenario.kernels().into_iter().flatten();

@@ -4,21 +4,39 @@ use super::spans::unended;
 use super::{Evidence, joined};
 use crate::flow::{is_seen, is_tcp, is_udp};
 use crate::window::Window;
+use cclab_spec::Start;
 use cclab_trace::schema::FlowSummary;
+use cclab_units::Time;
 
 /// A flow that was silent for a quarter of its time has a mean rate over the whole of it that is a
 /// third below the one it had, and goodput, which ends with the last byte, does not show it.
 const STALLED: f64 = 0.25;
 
 pub(super) fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let flows = evidence.trace.summary.flows.iter();
-    let late = flows.filter(|flow| flow.started.is_none());
-    joined(late.map(|flow| flow.name.clone())).map(|flows| {
+    let summary = &evidence.trace.summary;
+    let flows = summary.flows.iter().enumerate();
+    let late = flows.filter(|(_, flow)| flow.started.is_none());
+    let named = late.map(|(index, flow)| match evidence.input.starts.get(index) {
+        Some(start) => format!("{} ({})", flow.name, when(*start)),
+        None => flow.name.clone(),
+    });
+    joined(named).map(|flows| {
+        let end = summary.end;
         (
-            format!("the run ended before the start of {flows}: nothing here is about them"),
+            format!(
+                "the run ended at {end}, before the start of {flows}: nothing here is about them"
+            ),
             "give them an earlier `start` or the run a longer `duration`".to_owned(),
         )
     })
+}
+
+/// When something starts, in words.
+fn when(start: Start) -> String {
+    match start.spread {
+        Time::ZERO => format!("at {}", start.at),
+        spread => format!("from {} to {}", start.at, start.at + spread),
+    }
 }
 
 /// Whether `flow` has no connection of which anything could arrive: its datagrams have none, nor has

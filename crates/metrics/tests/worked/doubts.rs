@@ -230,6 +230,30 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
     assert_eq!(warned(absent), ["never-started"]);
 }
 
+#[test]
+fn a_flow_that_never_started_is_told_when_it_should_have() {
+    let mut trace = trace();
+    trace.summary.flows[1] = FlowSummary {
+        name: "absent".into(),
+        ..FlowSummary::default()
+    };
+    let told = |spread: Time| {
+        let start = |at| Start { at, spread };
+        let input = MeasureInput {
+            starts: vec![start(Time::ZERO), start(seconds(150.0))],
+            ..WARMUP
+        };
+        let warnings = measure(&trace, &input).warnings.into_iter();
+        let mut told = warnings.filter(|warning| warning.code == "never-started");
+        told.next().expect("it never did").message
+    };
+    assert_eq!(
+        told(Time::ZERO),
+        "the run ended at 100s, before the start of absent (at 150s): nothing here is about them"
+    );
+    assert!(told(seconds(0.5)).contains("absent (from 150s to 150.5s):"));
+}
+
 /// All of a transfer is handed over at once: what follows is no idle application.
 #[test]
 fn the_end_of_a_transfer_is_not_held_against_its_application() {

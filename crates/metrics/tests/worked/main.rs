@@ -10,6 +10,7 @@ mod udp;
 
 use cclab_metrics::Verdict;
 use cclab_metrics::{BesideOthers, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
+use cclab_spec::Start;
 use cclab_trace::schema::{
     Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, Machine, QueueSample, RunSummary,
     TrafficSummary,
@@ -146,6 +147,7 @@ const WARMUP: MeasureInput = MeasureInput {
     programs: Vec::new(),
     nearby: Vec::new(),
     slower_slots: Vec::new(),
+    starts: Vec::new(),
     never_met: Vec::new(),
     kernels: Vec::new(),
     variant_files: Vec::new(),
