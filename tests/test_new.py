@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from cclab.cli.exits import DONE, WRONG_INPUT
 from conftest import ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Cli
 
 ENDINGS = {"c": "c", "python": "py", "rust": "rs"}
@@ -53,6 +52,24 @@ def test_what_is_written_has_the_name_everywhere(cli: Cli, tmp_path: Path, langu
     assert cli("plan", "study.toml", cwd=folder).returncode == DONE
     listed = cli("list", "variants", PATHS[language], "--json", cwd=folder)
     assert json.loads(listed.stdout)["variants"][0]["name"] == LABELS[language]
+
+
+def test_the_commands_that_follow_are_there_whether_the_environment_is_active_or_not(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """`cclab` alone is not found where nothing has put its environment on the path."""
+    programs = Path(sys.executable).parent
+    for number, (path, called) in enumerate(
+        [("/usr/bin:/bin", str(programs / "cclab")), (f"{programs}:/usr/bin:/bin", "cclab")]
+    ):
+        done = cli("new", "variant", f"soft{number}", "--language", "c", PATH=path)
+        assert f"\nnext: {called} run soft{number}/study.toml\n" in done.stdout
+    (tmp_path / ".venv").symlink_to(programs.parent)
+    python = tmp_path / ".venv" / "bin" / "python"
+    words = [python, "-m", "cclab", "new", "variant", "soft", "--language", "c"]
+    told = subprocess.check_output(words, cwd=tmp_path, text=True, env={"PATH": "/usr/bin:/bin"})
+    assert "\nnext: .venv/bin/cclab run soft/study.toml\n" in told
+    assert "\n      .venv/bin/pytest soft\n" in told
 
 
 def test_a_name_of_several_words_is_a_class_in_one() -> None:

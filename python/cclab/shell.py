@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab import _core
@@ -23,6 +26,17 @@ def word(text: str | PurePath) -> str:
 def command(*words: str | PurePath) -> str:
     """A command of these words, between the marks that messages set around one."""
     return f"`{' '.join(map(word, words))}`"
+
+
+def called(program: str) -> str:
+    """How a shell here calls `program`, if it is one of those beside this Python: by its name where
+    that finds it, else by its path. What else is called so is called by its name."""
+    own = Path(sys.executable).with_name(program)
+    found = shutil.which(program)
+    if not own.exists() or (found is not None and Path(found).absolute() == own.absolute()):
+        return program
+    here = Path.cwd()
+    return word(own.relative_to(here) if own.is_relative_to(here) else own)
 
 
 def in_bytes(text: str) -> bytes:

@@ -55,8 +55,8 @@ def variant(name: Name, language: Language, out: Out = None) -> None:
     study = folder / "study.toml"
     for file in texts:
         tell(str(folder / file))
-    tell(f"\nnext: cclab run {shell.word(study)}")
-    tell(f"      pytest {shell.word(folder)}")
+    tell(f"\nnext: {shell.called('cclab')} run {shell.word(study)}")
+    tell(f"      {shell.called('pytest')} {shell.word(folder)}")
 
 
 @app.command("labs")
@@ -66,7 +66,8 @@ def labs(out: LabsOut = Path("labs")) -> None:
     _write(out, texts)
     for file in texts:
         tell(str(out / file))
-    tell(f"\nnext: jupyter lab {shell.word(out)}   (pip install 'cclab[labs]' brings it)")
+    jupyter = shell.called("jupyter")
+    tell(f"\nnext: {jupyter} lab {shell.word(out)}   (pip install 'cclab[labs]' brings it)")
 
 
 def _check(name: str, language: str) -> None:
