@@ -30,6 +30,10 @@ cc = "./gentel.c"
         (["explain", "./nofile.c"], "nofile.c: no such file"),
         (["run", "./nofile.c"], "nofile.c: no such file"),
         (
+            ["run", "folder/nofile.toml"],
+            "folder/nofile.toml: no such file; `cclab list studies` lists ready studies",
+        ),
+        (
             ["evaluate", "./nofile.c"],
             'the variant "./nofile.c" cannot be read: there is no such file',
         ),

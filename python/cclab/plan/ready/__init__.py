@@ -23,6 +23,8 @@ def hint(name: str) -> str:
     near = difflib.get_close_matches(name, names(), n=1)
     if near:
         return f"; did you mean the ready study {near[0]}?"
-    if Path(name).name == name and not Path(name).suffix:
+    path = Path(name)
+    if path.name == name and not path.suffix:
         return " and no ready study; `cclab list studies` lists those"
-    return ""
+    # What ends otherwise is meant as no study.
+    return "; `cclab list studies` lists ready studies" if path.suffix in ("", ".toml") else ""
