@@ -303,6 +303,17 @@ def test_json_is_the_only_thing_on_standard_output(cli: Cli, study: Path, tmp_pa
     assert json.loads(cli("doctor", "--json").stdout)["checks"]
 
 
+def test_what_lacks_for_the_kernel_is_made_as_the_readme_makes_it(
+    cli: Cli, study: Path, tmp_path: Path
+) -> None:
+    absent = {"CCLAB_AGENT": str(tmp_path / "nowhere")}
+    told = json.loads(cli("doctor", "--json", **absent).stdout)["checks"]
+    (remedy,) = [check["remedy"] for check in told if check["name"] == "linux: agent"]
+    assert f"\n    {remedy} " in (ROOT / "README.md").read_text()
+    planned = cli("plan", study, "--backend", "linux", **absent)
+    assert f"`{remedy}`" in planned.stdout + planned.stderr
+
+
 def test_doctor_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
     assert cli("doctor").returncode == DONE
     assert list(tmp_path.iterdir()) == []

@@ -101,7 +101,7 @@ def _agent() -> Check:
     name = "linux: agent"
     if place.is_file():
         return Check(name, True, False, str(place), "")
-    return Check(name, False, False, f"{place} is not there", "make setup")
+    return Check(name, False, False, f"{place} is not there", "make kernel")
 
 
 def _program(backend: str, program: str, package: str, purpose: str) -> Check:

@@ -140,7 +140,7 @@ def agent() -> Path:
     place = host.agent()
     if not place.is_file() or not os.access(place, os.X_OK):
         raise InputError(
-            f"{place}: no such program; `make setup` in cclab's folder builds the agent"
+            f"{place}: no such program; `make kernel` in cclab's folder builds the agent"
         )
     return place
 
