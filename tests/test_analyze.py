@@ -113,6 +113,34 @@ def test_an_interrupt_ends_an_analysis_into_whose_pipe_nothing_is_written(tmp_pa
     assert told.endswith("error: interrupted\n")
 
 
+def test_an_interrupt_of_a_program_that_captured_nothing_is_no_wrong_input() -> None:
+    """What had not begun was told to be no capture, as if the user had named a wrong file."""
+    writer = subprocess.Popen(["sh", "-c", "printf '\\n'; exec sleep 3600"], stdout=subprocess.PIPE)
+    command = [sys.executable, "-m", "cclab", "analyze", "-"]
+    with writer, subprocess.Popen(command, stdin=writer.stdout, stderr=subprocess.PIPE) as reader:
+        # A byte that is read says that it is an analysis that the interrupt meets.
+        while not _read_all(writer):
+            assert reader.poll() is None
+            time.sleep(0.01)
+        for process in (reader, writer):
+            process.send_signal(signal.SIGINT)
+        told = reader.communicate(timeout=PATIENCE_S)[1].decode()
+    assert (reader.returncode, told) == (INTERRUPTED, "error: interrupted\n")
+
+
+def test_of_several_captures_it_says_what_would_be_right(cli: Cli) -> None:
+    done = cli("analyze", "a.pcap", "b c.pcap", "--csv")
+    assert (done.returncode, done.stdout) == (WRONG_INPUT, "")
+    assert done.stderr == (
+        "error: 2 files, and a call is of one capture: call cclab analyze for each, or make one "
+        "capture of several of the same place by `mergecap -w all.pcapng a.pcap 'b c.pcap'`\n"
+    )
+    many = cli("analyze", *(f"{n}.pcap" for n in range(100)))
+    assert "`mergecap -w all.pcapng 0.pcap 1.pcap ...`" in many.stderr
+    # An option that there is not is one still.
+    assert "--cvs" in cli("analyze", "a.pcap", "--cvs").stderr
+
+
 def _read_all(writer: subprocess.Popen[bytes]) -> bool:
     """Whether it has written all, and nothing is left in the pipe: somebody reads it by then."""
     assert writer.stdout is not None

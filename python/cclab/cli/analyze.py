@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cclab import _core
+from cclab import _core, shell
 from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
 from cclab.cli.connections import print_capture, print_problems
 from cclab.cli.console import count, note, print_csv, print_json
 from cclab.cli.progress import Display
-from cclab.errors import InputError
+from cclab.errors import CaptureError, InputError
 from cclab.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cclab.captures import Capture
     from cclab.captures.series import folder as folders
@@ -32,8 +32,12 @@ else:
 
 _MOST_CONNECTIONS = 2**32 - 1
 
+CONTEXT = {"allow_extra_args": True}
+"""Files beyond the first are refused here, in words that say what would be right."""
+
 
 def analyze(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -88,6 +92,8 @@ def analyze(
 
     Of UDP and QUIC: rates, sizes and times between datagrams of each conversation.
     """
+    if context.args:
+        raise InputError(_one_at_a_time([file, *context.args]))
     if json and csv:
         raise InputError("--json and --csv: one of them")
     if udp and not csv:
@@ -113,16 +119,30 @@ def analyze(
     print_problems(capture)
 
 
+def _one_at_a_time(files: Sequence[str | Path]) -> str:
+    """What to say where `files` are given for one."""
+    named = files if len(files) < 4 else [*files[:2], "..."]
+    merging = shell.command("mergecap", "-w", "all.pcapng", *named)
+    return (
+        f"{len(files)} files, and a call is of one capture: call cclab analyze for each, or make "
+        f"one capture of several of the same place by {merging}"
+    )
+
+
 @contextmanager
 def _an_interrupt_ends_the_writer(file: Path) -> Iterator[None]:
     """Leaves Ctrl-C to the program that writes into our standard input, and analyses what it wrote.
 
-    A capture through a pipe ends in no other way. Another Ctrl-C ends the analysis itself.
+    A capture through a pipe ends in no other way. Another Ctrl-C ends the analysis itself, and so
+    does the first where none had begun.
     """
     piped = str(file) == "-" and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
     before = signal.getsignal(signal.SIGINT)
+    interrupted = False
 
     def once(number: int, frame: object) -> None:
+        nonlocal interrupted
+        interrupted = True
         # The next one is meant for us.
         signal.signal(signal.SIGINT, before)
 
@@ -130,6 +150,11 @@ def _an_interrupt_ends_the_writer(file: Path) -> Iterator[None]:
         signal.signal(signal.SIGINT, once)
     try:
         yield
+    except CaptureError:
+        # What is no capture by its first bytes is refused as they come, without waiting for more.
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -130,7 +130,8 @@ def _add(every: typer.Typer, name: str, module: str) -> None:
     if hasattr(loaded, "app"):
         every.add_typer(loaded.app, name=name)
     else:
-        every.command(name)(getattr(loaded, module))
+        settings = getattr(loaded, "CONTEXT", None)
+        every.command(name, context_settings=settings)(getattr(loaded, module))
 
 
 def _not_called() -> None:
