@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -102,8 +103,9 @@ def report(
     if as_flent:
         for path in flent.write(measured, folder / "report" / "flent"):
             note(f"flent: {path}")
-    told = Told.of(measured)
-    page = reports.write(measured, folder / "report", formats, series or [], set_ or [], told)
+    said = cache(partial(Told.of, measured))
+    page = reports.write(measured, folder / "report", formats, series or [], set_ or [], said)
+    told = said()
     if json:
         print_json(measured.document())
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,8 @@ from cclab.report.told import Told
 from cclab.sweep import RunsFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cclab.measure.results import Results
     from cclab.store import Store
 
@@ -86,9 +89,12 @@ def run(
     if json:
         of_failed = failures.document(failed, measured.plan, words) if failed is not None else []
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
-    told = Told.of(measured)
-    if measured.runs:
-        _tell(told, _reported(measured, store, told), table=not json, every=every)
+    # The report has it made while copies of this process draw.
+    said = cache(partial(Told.of, measured))
+    reported = _reported(measured, store, said) if measured.runs else None
+    told = said()
+    if reported is not None:
+        _tell(told, reported, table=not json, every=every)
     # Failed runs first: what they leave unmeasured is unmet for that.
     if failed is not None:
         failures.tell(failed, measured.plan, words, tried_all=not only)
@@ -99,10 +105,10 @@ def run(
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _reported(measured: Results, store: Store, told: Told) -> Path:
+def _reported(measured: Results, store: Store, said: Callable[[], Told]) -> Path:
     """The page of the report, which is written unless there is one of the same results."""
     try:
-        return report.refresh(measured, store.path / "report", said=told)
+        return report.refresh(measured, store.path / "report", said=said)
     except StoreError as error:
         if error.errno == errno.EROFS:
             # The runs could be written there: the disk became so since.

@@ -13,7 +13,7 @@ from cclab.report import stamp
 from cclab.store import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from cclab import pages
@@ -62,7 +62,10 @@ def kept(plan: Plan, out: Path) -> Told | None:
 
 
 def refresh(
-    results: Results, out: Path, series: Sequence[str] = (), said: Told | None = None
+    results: Results,
+    out: Path,
+    series: Sequence[str] = (),
+    said: Callable[[], Told] | None = None,
 ) -> Path:
     """Writes the report as `write` does, unless `out` has a report of the same results.
 
@@ -110,7 +113,7 @@ def write(
     formats: Sequence[str] = ("svg",),
     series: Sequence[str] = (),
     set: str | Sequence[str] | Mapping[str, object] = (),
-    said: Told | None = None,
+    said: Callable[[], Told] | None = None,
 ) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
@@ -119,16 +122,19 @@ def write(
     which holds all of it and loads nothing, `sweep.html`, on which every run is a point, with
     its time series if there is room, and `told.json`, which `kept` reads. Runs whose ids begin with
     one of `series` come first. `set` says how figures look, as `figure.KEY=VALUE` texts or in a
-    dict (docs/figures.md). `said` is what there is to tell of `results`, if that is known already.
-    Equal results give equal bytes. A copy of the process does a part of it where Python has no
+    dict (docs/figures.md). `said` gives what there is to tell of `results`, for who needs it too.
+    Equal results give equal bytes. Copies of the process do a part of it where Python has no
     other threads (`os.fork`). Raises `InputError` for another format, run or key and `StoreError`
     if the folder cannot be written.
     """
     check(formats=formats)
     looks = figures.set_by(set, report=True)
-    with page.drawing(results, looks, formats) as drawing:
-        explored = explore.html(results, series)
-        said = told.Told.of(results) if said is None else said
+    # Copies are at it while this process does what is its own.
+    with (
+        explore.begun(results, series) as exploring,
+        page.drawing(results, looks, formats) as drawing,
+    ):
+        to_tell = told.Told.of(results) if said is None else said()
         traffic, groups, probes = results.traffic, results.groups, results.probes
         texts = {
             "table.md": tables.markdown(results),
@@ -139,6 +145,7 @@ def write(
             **({"traffic.csv": tables.csv(traffic)} if traffic.height else {}),
             **({"probes.csv": tables.csv(probes)} if probes.height else {}),
         }
+        explored = exploring()
         drawn = drawing()
     files = {
         **{name: text.encode() for name, text in texts.items()},
@@ -147,9 +154,9 @@ def write(
             for kind, of_kind in drawn.figures
             for ending in formats
         },
-        told.FILE: said.text(),
+        told.FILE: to_tell.text(),
         EXPLORE: explored.encode(),
-        PAGE: page.html(results, drawn, said).encode(),
+        PAGE: page.html(results, drawn, to_tell).encode(),
     }
     every = (f"{kind.name}.{ending}" for kind in figures.FIGURES for ending in figures.FORMATS)
     # Without its stamp, a report of which only some files are new is written again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from cclab.report.quantities import transfers
 from cclab.store.trace import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cclab.measure.points import Measured, Point
     from cclab.report.explore.document import Course
@@ -97,11 +98,12 @@ def steps(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> int
     return STEPS + int(min(1.0, room) * (MOST_STEPS - STEPS))
 
 
-def of(
+@contextlib.contextmanager
+def begun(
     shown: Sequence[tuple[Point, Measured]], places: Sequence[int], steps: int
-) -> tuple[dict[str, Course], list[str]]:
+) -> Iterator[Callable[[], tuple[dict[str, Course], list[str]]]]:
     """The series of the runs at `places`, by place, without those that recorded no samples; and the
-    phases that are in them, by number."""
+    phases that are in them, by number. What it gives waits for them."""
     sampled = [place for place in places if shown[place][1].is_sampled]
     points = {point.index: point for point, _ in shown}
     # A flow looks the same in all runs.
@@ -131,12 +133,14 @@ def of(
         partial(of_part, sampled[start : start + _AT_A_TIME])
         for start in range(0, len(sampled), _AT_A_TIME)
     ]
-    if all(_is_alone(*shown[place]) for place in sampled):
-        with shared.begun(parts) as pieces:
-            courses = pieces.done()
-    else:
-        courses = [part() for part in parts]
-    return {place: drawn for of in courses for place, drawn in of.items()}, list(phases)
+    alone = all(_is_alone(*shown[place]) for place in sampled)
+    with shared.begun(parts if alone else []) as pieces:
+
+        def drawn() -> tuple[dict[str, Course], list[str]]:
+            courses = pieces.done() if alone else [part() for part in parts]
+            return {place: one for of in courses for place, one in of.items()}, list(phases)
+
+        yield drawn
 
 
 def _is_alone(point: Point, run: Measured) -> bool:
