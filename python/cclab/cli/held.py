@@ -27,6 +27,8 @@ def measured_in(folder: Path) -> Results:
     Raises `StoreError` if it is none, `DamagedRunsError` if runs in it cannot be read, and
     `InputError` if it holds none.
     """
+    # Little of what is read, and of what a verb makes of it, is garbage that must be searched for.
+    gc.set_threshold(_SEARCH_AFTER)
     store = Store(folder)
     plan = store.plan()
     seen = store.seen(plan)
@@ -41,6 +43,4 @@ def measured_in(folder: Path) -> Results:
     measured = measure(store, plan)
     # All of it is needed to the end: no search for what is not looks at it again and again.
     gc.freeze()
-    # Little of what a verb makes of it is garbage that must be searched for.
-    gc.set_threshold(_SEARCH_AFTER)
     return measured

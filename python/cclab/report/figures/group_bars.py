@@ -34,10 +34,11 @@ MOST_POINTS = 12
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None without groups, or where the flows are few or the points many."""
+    # Before anything is estimated: a sweep may have thousands of points.
+    if sum(bool(point.runs) for point in results.points) > MOST_POINTS:
+        return None
     summaries = results.summaries
     if not any(point.folds and point.groups for point in summaries):
-        return None
-    if len(summaries) > MOST_POINTS:
         return None
     names = list(dict.fromkeys(group.name for point in summaries for group in point.groups))
     told = [point for point in results.points if point.runs]

@@ -144,15 +144,18 @@ def losses(
         rows = np.flatnonzero(np.isin(drops["flow"], asked))
         lost = {column: drops[column][rows] for column in ("flow", time, offset)}
     elif samples is not None:
-        rows = np.flatnonzero(np.isin(samples["flow"], asked))
-        _, of = np.unique(samples["flow"][rows], return_inverse=True)
-        order = np.lexsort((samples[time][rows], of))
-        rows, of = rows[order], of[order]
-        repaired = np.diff(samples["retransmits"][rows].astype(np.int64)) > 0
-        rows = rows[1:][repaired & (of[1:] == of[:-1])]
+        of_flows = [_repaired(samples, flow, time) for flow in sorted(set(asked))]
+        rows = np.concatenate([np.empty(0, np.intp), *of_flows])
         columns = {"flow": "flow", time: time, offset: "snd_una_bytes"}
         lost = {name: samples[column][rows] for name, column in columns.items()}
     else:
         return {column: np.empty(0) for column in ("flow", time, offset)}
     apart = max(1, -(-len(rows) // MOST_CROSSES))
     return {name: values[::apart] for name, values in lost.items()}
+
+
+def _repaired(samples: Columns, flow: str | float, time: str) -> np.ndarray:
+    """The rows of the `samples` of a flow that saw new retransmissions, by time."""
+    rows = np.flatnonzero(samples["flow"] == flow)
+    rows = rows[np.argsort(samples[time][rows], kind="stable")]
+    return rows[1:][np.diff(samples["retransmits"][rows].astype(np.int64)) > 0]

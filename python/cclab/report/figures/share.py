@@ -41,7 +41,7 @@ _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
 def draw(results: Results) -> Drawing | None:
     """The figure; None without several flows and a swept key of five or more numbers."""
     points = [point for point in results.points if point.runs]
-    flows = {len(results.summary_of(point).flows) for point in points}
+    flows = {len(point.flows) for point in points}
     if not points or min(flows) < 2:
         return None
     axis, unit = _axis([point.params for point in points])
