@@ -66,7 +66,7 @@ def test_the_commands_that_follow_are_there_whether_the_environment_is_active_or
         assert f"\nnext: {called} run soft{number}/study.toml\n" in done.stdout
     (tmp_path / ".venv").symlink_to(programs.parent)
     python = tmp_path / ".venv" / "bin" / "python"
-    words = [str(python), *"-m cclab new variant soft --language c".split()]
+    words = [str(python), "-m", "cclab", "new", "variant", "soft", "--language", "c"]
     told = subprocess.check_output(words, cwd=tmp_path, text=True, env={"PATH": "/usr/bin:/bin"})
     assert "\nnext: .venv/bin/cclab run soft/study.toml\n" in told
     assert "\n      .venv/bin/pytest soft\n" in told
