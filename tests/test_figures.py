@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.patches import Rectangle
 import cclab
 from cclab import report
 from cclab.errors import InputError
-from cclab.report import figures
+from cclab.report import figures, tables
 from cclab.report.figures.panels import panels
 from cclab.report.figures.throughput import binned
 from drawing import FOUR, late, of_graph, parts, sweep_of_flows, told_in
@@ -101,6 +102,22 @@ def test_the_axis_of_the_goodput_holds_every_expectation(tmp_path: Path) -> None
     assert len(bars) == 2
     assert np.max(bars) < axes.get_ylim()[1]
     assert told_in(figure) == ["cubic", "expected"]
+
+
+def test_no_mark_of_a_goodput_hides_how_sure_it_is(results: Results) -> None:
+    """An interval that is shorter than its mark is high was under it."""
+    figure = results.figure("goodput")
+    (axes,) = figure.axes
+    caps = [line.get_markersize() for line in axes.lines if line.get_marker() == "_"]
+    marks = [line.get_markersize() for line in axes.lines if line.get_marker() in "osD^v"]
+    assert len(marks) == 4
+    assert len(caps) == 2 * len(marks)
+    assert min(caps) >= 2 * max(marks)
+    written = [" ".join(text.get_text().split("\n")) for text in axes.texts]
+    cells = [row[3] for group in tables.table(results).groups for row in group]
+    assert sorted(written) == sorted(cells)
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
 
 
 def test_what_datagrams_leave_is_expected_and_the_captions_say_so(tmp_path: Path) -> None:

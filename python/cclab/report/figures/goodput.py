@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cclab import units
 from cclab.drawing import legend
-from cclab.drawing.marks import highest, mark, whisker
+from cclab.drawing.marks import highest, lowest, mark, whisker
 from cclab.drawing.palette import Looks, lent
 from cclab.measure.numbers import stem
 from cclab.report.figures import expectation
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 TITLE = "Goodput by sweep point"
 CAPTION = (
-    "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
+    "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. Where "
+    "there is room the mean and half its interval are written there. "
     "Colour shows the variant at the point. Flows of one variant differ in shade and marker, or "
     "in colour where no other variant is drawn; so does one flow beside different variants. A "
     "bar in grey is the closed-form expectation of a flow that "
@@ -39,6 +40,13 @@ MOST_FLOWS = 8
 
 MOST_MARKS = 16
 """At one place of the axis; more cannot be told apart."""
+
+_SIZE_PT = 7.0
+_LETTER_IN = 0.64 * _SIZE_PT / 72
+"""Of a number above a mark, and the width of its letters."""
+
+_ALONE_PT, _MARK_PT, _CAP_PT = 5.0, 4.0, 9.0
+"""A mark without an interval, one with, and the caps of that: wider, or the mark hides them."""
 
 NEEDS = f"a sweep of two points or more, with 1 to {MOST_FLOWS} flows at each"
 
@@ -60,16 +68,16 @@ def draw(results: Results) -> Drawing | None:
     would = "{} marks would stand over each place of its axis"
     at_most(MOST_MARKS, lanes, would, "told apart", OF_VARIANTS)
     expected = {p.point.index: expectation.expected_bps(p.point.runs[0].run) for p in placed.places}
-    tops = [
-        highest(e)
-        for s in summaries.values()
-        for f in s.flows
-        if (e := f.estimate("goodput_bps")) is not None
-    ]
-    top = expectation.top(tops, [bps for of in expected.values() for bps in of.values()])
+    values = [e for s in summaries.values() for f in s.flows if (e := f.estimate("goodput_bps"))]
+    top = expectation.top(
+        [highest(e) for e in values], [bps for of in expected.values() for bps in of.values()]
+    )
     unit, name = units.rate(top)
     sheet = placed.frame(f"goodput ({name})", lanes)
-    step = min(0.16, 0.7 / max(lanes, 1))
+    step = min(0.3, 0.7 / max(lanes, 1))
+    room = placed.room(lanes, step)
+    letters = max((len(row) for e in values for row in _number(e, unit)), default=0)
+    numbered = room >= (letters + 0.5) * _LETTER_IN
     looks = _looks(placed, summaries, flows)
     barred: set[str] = set()
     for place in placed.places:
@@ -83,12 +91,16 @@ def draw(results: Results) -> Drawing | None:
             lane = series.index(place.series) * flows + index
             x = place.slot + (lane - (lanes - 1) / 2) * step
             axes = sheet.panels[place.panel]
-            _draw(axes, x, value, unit, style)
+            _draw(axes, x, value, unit, style, room)
+            if numbered:
+                above = expectations.get(flow.name, 0.0) < value.mean or value.mean < 0.25 * top
+                end = highest(value) if above else lowest(value)
+                _write(axes, (x, end / unit), _number(value, unit), style, above=above)
             if flow.name in expectations:
                 height = expectations[flow.name] / unit
-                half = max(0.6 * step, 0.06)
+                half = min(max(0.6 * step, 0.06), 0.1)
                 barred.add(expectation.drawn(axes, x, half, height, top / unit))
-    sheet.panels[0].set_ylim(0, 1.08 * (top or 1.0) / unit)
+    sheet.panels[0].set_ylim(0, (1.25 if numbered else 1.08) * (top or 1.0) / unit)
     handles = [
         legend.entry(label, linestyle="none", color=look.colour, marker=look.marker, markersize=5)
         for label, look in looks.items()
@@ -123,9 +135,36 @@ def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> s
     return beside(own, name, placed.apart, place.point.params)
 
 
-def _draw(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:
+def _draw(axes: Axes, x: float, value: Estimate, unit: float, style: Look, room: float) -> None:
+    """The mark, and its interval with caps as wide as there is `room` for, in inches."""
     whisker(axes, x, value, unit, color=style.colour)
     if value.low is not None and value.high is not None:
+        wide = max(_MARK_PT, min(_CAP_PT, 0.8 * 72 * room))
         for end in (value.low, value.high):
-            axes.plot(x, end / unit, marker="_", markersize=5, color=style.colour)
-    mark(axes, x, value.mean / unit, style)
+            axes.plot(x, end / unit, marker="_", markersize=wide, color=style.colour)
+    mark(axes, x, value.mean / unit, style, _ALONE_PT if value.low is None else _MARK_PT)
+
+
+def _number(value: Estimate, unit: float) -> list[str]:
+    """The lines of a number as tables have it: the mean, and half its interval."""
+    half = value.half_width
+    told = units.told(value.mean / unit, None if half is None else half / unit)
+    return told.replace(" ±", "\n±").split("\n")
+
+
+def _write(
+    axes: Axes, at: tuple[float, float], lines: list[str], style: Look, *, above: bool
+) -> None:
+    """Writes lines at a place, `above` it or below: many an interval is shorter than its mark."""
+    axes.annotate(
+        "\n".join(lines),
+        at,
+        xytext=(0, _ALONE_PT if above else -_ALONE_PT),
+        textcoords="offset points",
+        ha="center",
+        va="bottom" if above else "top",
+        fontsize=_SIZE_PT,
+        color=style.colour,
+        # Lines of the grid end beside it.
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
+    )

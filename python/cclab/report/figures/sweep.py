@@ -64,6 +64,12 @@ class Layout:
         room = self._width(lanes) / self.columns - _AROUND_AXES_IN
         return math.ceil(len(self.slots) * _LABEL_ROOM_IN / room)
 
+    def room(self, lanes: int, step: float) -> float:
+        """Inches along the axis for each of `lanes` points of a slot, which are so many slots
+        apart."""
+        slot = (self._width(lanes) / self.columns - _AROUND_AXES_IN) / len(self.slots)
+        return slot * (1.0 if lanes == 1 else min(step, 1.0 - (lanes - 1) * step))
+
     def frame(self, up: str, lanes: int) -> Sheet:
         """An empty figure with labelled axes, the vertical ones as `up` says.
 
