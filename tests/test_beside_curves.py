@@ -102,7 +102,8 @@ def panels_of(results: Results, quantity: str) -> list[Any]:
     """The panel of a quantity of each run, as the page has it."""
     shown = explore.runs.chosen(results)
     places = list(range(len(shown)))
-    courses, _ = series.of(shown, places, series.steps(shown, places))
+    with series.begun(shown, places, series.steps(shown, places)) as drawn:
+        courses, _ = drawn()
     return [
         next(panel for panel in courses[str(place)]["panels"] if panel["quantity"] == quantity)
         for place in places
@@ -345,7 +346,8 @@ def test_the_page_has_room_for_crosses_counted(
     run = results.runs[0]
     steps = 240
     shown = [explore.runs.chosen(results)[0]]
-    courses, _ = series.of(shown, [0], steps)
+    with series.begun(shown, [0], steps) as drawn:
+        courses, _ = drawn()
     text = len(json.dumps(courses["0"]))
     crosses = sum(
         len(own[part]["data"])
@@ -356,6 +358,7 @@ def test_the_page_has_room_for_crosses_counted(
     most = 4 * (2 * 2 * sequence.MOST_CROSSES // 3)
     assert text - crosses + most < 1.1 * series._size(run, steps)
     monkeypatch.setattr(sequence, "MOST_CROSSES", 5)
-    few, _ = series.of(shown, [0], steps)
+    with series.begun(shown, [0], steps) as drawn:
+        few, _ = drawn()
     [panel] = [panel for panel in few["0"]["panels"] if panel["quantity"] == "sequence"]
     assert 0 < sum(len(unpacked(own["times"])) for own in panel.get("crosses", [])) <= 5

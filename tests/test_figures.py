@@ -109,7 +109,7 @@ def test_no_mark_of_a_goodput_hides_how_sure_it_is(results: Results) -> None:
     figure = results.figure("goodput")
     (axes,) = figure.axes
     caps = [line.get_markersize() for line in axes.lines if line.get_marker() == "_"]
-    marks = [line.get_markersize() for line in axes.lines if line.get_marker() in "osD^v"]
+    marks = [line.get_markersize() for line in axes.lines if str(line.get_marker()) in "osD^v"]
     assert len(marks) == 4
     assert len(caps) == 2 * len(marks)
     assert min(caps) >= 2 * max(marks)
