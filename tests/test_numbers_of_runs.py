@@ -6,11 +6,14 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from cclab.measure import numbers
+from cclab.measure.results import _frame
 from cclab.report.figures import sequence
 
 if TYPE_CHECKING:
@@ -35,6 +38,30 @@ def test_a_loss_is_a_sample_with_more_retransmissions_than_the_flows_one_before(
         pairs = itertools.pairwise(own)
         expected += [(flow, time, time * 7) for (_, before), (time, now) in pairs if now > before]
     assert list(zip(*(found[name].tolist() for name in found), strict=True)) == expected
+
+
+KINDS = (
+    st.integers(0, 2**63 - 1),
+    st.integers(0, 2**64 - 1),
+    st.floats(),
+    st.integers(-9, 9) | st.floats(),
+    st.text(max_size=2),
+    st.booleans(),
+    st.nothing(),
+)
+ROWS = st.lists(st.sampled_from(KINDS), min_size=1, max_size=4).flatmap(
+    lambda kinds: st.lists(st.tuples(*(st.none() | kind for kind in kinds)), max_size=8)
+)
+
+
+@given(ROWS)
+def test_a_frame_made_by_columns_is_the_one_made_by_rows(cells: list[tuple[object, ...]]) -> None:
+    """Whatever stands in a column: whole numbers beside others, nothing at all, long seeds."""
+    rows = [{f"c{place}": cell for place, cell in enumerate(row)} for row in cells]
+    by_rows = pl.DataFrame(rows, infer_schema_length=None)
+    assert_frame_equal(_frame(rows), by_rows, check_exact=True)
+    rows.append({"other": 1, **(rows[0] if rows else {})})
+    assert_frame_equal(_frame(rows), pl.DataFrame(rows, infer_schema_length=None))
 
 
 def test_drops_are_those_of_the_flows_in_order_and_evenly_chosen() -> None:
