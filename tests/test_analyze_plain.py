@@ -20,18 +20,24 @@ HEAVY = ("concurrent", "msgspec", "numpy", "polars", "pydantic", "sqlite3")
 
 
 @pytest.fixture(scope="module")
-def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("plain")
-    # One of a run is held against the seal of the run, by what reads traces.
-    copied = folder / "capture.pcapng"
-    shutil.copy(two_flows(folder)["bottleneck"], copied)
+def of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that is held against the seal of its run."""
+    return two_flows(tmp_path_factory.mktemp("plain"))["bottleneck"]
+
+
+@pytest.fixture(scope="module")
+def capture(of_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copied = tmp_path_factory.mktemp("copied") / "capture.pcapng"
+    shutil.copy(of_run, copied)
     return copied
 
 
 @pytest.mark.parametrize("form", [(), ("--csv",), ("--csv", "--udp"), ("--json",)])
+@pytest.mark.parametrize("whose", ["capture", "of_run"])
 def test_an_analysis_loads_nothing_that_it_does_not_use(
-    capture: Path, form: tuple[str, ...]
+    whose: str, form: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
+    capture: Path = request.getfixturevalue(whose)
     program = (
         "import sys; from cclab.cli.main import invoke; assert invoke(sys.argv[1:]) == 0\n"
         f"print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"

@@ -18,16 +18,21 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import numpy as np
-import polars as pl
-
 from cclab import _core, shown
 from cclab.errors import InputError, RunError, StoreError
+from cclab.late import late
 from cclab.store import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    import numpy as np
+    import polars as pl
+else:
+    # Whether a capture is as it was written with its run is told without them.
+    np = late("numpy")
+    pl = late("polars")
 
 TABLES = (
     "flow_samples",
@@ -306,7 +311,7 @@ class Trace:
         return [] if rows is None else rows["name"].to_list()
 
 
-Columns = dict[str, np.ndarray]
+Columns = dict[str, "np.ndarray"]
 """Columns of a table by name, numbers as floats, NaN for what is not known."""
 
 
@@ -320,19 +325,19 @@ def columns_of(
     """
     tables = [(table, list(wanted)) for table, wanted in asked.items()]
     read = _core.read_columns([trace.file for trace in traces], tables)
+    # Looked up once: there are a hundred thousand columns.
+    array, numbers = np.array, np.frombuffer
+
+    def cells(column: bytes | list[str]) -> np.ndarray:
+        return array(column, dtype=object) if isinstance(column, list) else numbers(column)
+
     return [
         {
-            table: None if columns is None else dict(zip(wanted, map(_cells, columns), strict=True))
+            table: None if columns is None else dict(zip(wanted, map(cells, columns), strict=True))
             for (table, wanted), columns in zip(tables, of_trace, strict=True)
         }
         for of_trace in read
     ]
-
-
-def _cells(column: bytes | list[str]) -> np.ndarray:
-    if isinstance(column, list):
-        return np.array(column, dtype=object)
-    return np.frombuffer(column, dtype=np.float64)
 
 
 def _spelled_in_seconds(column: str) -> str:
