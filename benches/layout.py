@@ -1,10 +1,11 @@
 """Writes which functions of the simulator lie together, and in which order: crates/sim/hot.ld.
 
-The code that packets run through just fits the first cache of instructions if it lies in one piece.
-Where the linker puts it, with what is seldom run between, parts of it push each other out: how fast a
-build is then depends on chance. valgrind counts instructions by function while the dumbbell of the
-benchmark runs; the functions that take nearly all of them go first, those with most in front.
-`make layout` runs this after a change to what packets run through; results do not depend on it.
+The code that packets run through just fits the first cache of instructions if it lies in one
+piece. Where the linker puts it, with what is seldom run between, parts of it push each other out:
+how fast a build is then depends on chance. valgrind counts instructions by function while the
+dumbbell of the benchmark runs; the functions that take nearly all of them go first, those with most
+in front. `make layout` runs this after a change to what packets run through; results do not depend
+on it.
 """
 
 import argparse
@@ -27,9 +28,9 @@ LOADS = (
 # The functions that take this share of a load's instructions.
 SHARE = 0.98
 HEAD = """\
-/* The functions that packets run through, those that take most instructions first: in one piece they fit
-   the first cache of instructions. Written by `make layout` (benches/layout.py); a name that is no
-   longer there does no harm. What a symbol has of dollars and digests is left open. */
+/* The functions that packets run through, those that take most instructions first: in one piece
+   they fit the first cache of instructions. Written by `make layout` (benches/layout.py). What a
+   symbol has of dollars and digests is left open. */
 SECTIONS
 {
   .text.hot :
@@ -122,8 +123,9 @@ def main() -> int:
                 lists.append(hot(counted(arguments.program, load, Path(folder))))
     except BenchError as error:
         return failed(error)
-    SCRIPT.write_text(script(lists))
-    print(f"{SCRIPT}: {sum(line.startswith('    *') for line in script(lists).splitlines())} functions")
+    told = script(lists)
+    SCRIPT.write_text(told)
+    print(f"{SCRIPT}: {told.count('*(')} functions")
     return 0
 
 
