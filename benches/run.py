@@ -38,8 +38,9 @@ PLAUSIBLE_SHARE = (0.6, 1.0)
 # In a second or two the losses of slow start still show.
 PLAUSIBLE_SHARE_OF_SHORT_RUNS = (0.2, 1.0)
 SHORT_S = 5.0
-# Two counts of flows of which both take far more memory than what starts the program.
-IDLE_FLOWS = (10_000, 30_000)
+# Two counts of flows of which both take far more memory than what starts the program, and so far
+# apart that the pages of 2 MB on which flows and links lie are a few dozen bytes a flow.
+IDLE_FLOWS = (20_000, 100_000)
 
 
 @dataclass(frozen=True)
