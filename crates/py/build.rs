@@ -6,6 +6,6 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if let Ok(script) = env::var("DEP_CCLAB_HOT_SCRIPT") {
         println!("cargo:rerun-if-changed={script}");
-        println!("cargo:rustc-link-arg-cdylib=-Wl,-T,{script}");
+        println!("cargo:rustc-link-arg-cdylib=-T{script}");
     }
 }

@@ -8,14 +8,19 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=hot.ld");
     println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    println!("cargo:rerun-if-env-changed=RUSTC_LINKER");
     let of = |name: &str| env::var(name).unwrap_or_default();
-    // Linkers for other systems know no such script, and what a training run counted orders functions
-    // by itself.
+    let flags = of("CARGO_ENCODED_RUSTFLAGS");
+    // GNU's linker and LLVM's know such scripts; one that somebody chose may not, nor do those for other
+    // systems. What a training run counted orders functions by itself.
     let is_own_linux = of("CARGO_CFG_TARGET_OS") == "linux" && of("TARGET") == of("HOST");
-    let by_training = of("CARGO_ENCODED_RUSTFLAGS").contains("profile-use");
-    if is_own_linux && !by_training {
+    let is_chosen = env::var_os("RUSTC_LINKER").is_some()
+        || flags.contains("linker=")
+        || flags.contains("fuse-ld");
+    let by_training = flags.contains("profile-use");
+    if is_own_linux && !is_chosen && !by_training {
         let script = format!("{}/hot.ld", of("CARGO_MANIFEST_DIR"));
-        println!("cargo:rustc-link-arg-examples=-Wl,-T,{script}");
+        println!("cargo:rustc-link-arg-examples=-T{script}");
         println!("cargo:script={script}");
     }
 }
