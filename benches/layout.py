@@ -100,7 +100,7 @@ def hot(taken: collections.Counter[str]) -> list[str]:
 
 def pattern(symbol: str) -> str:
     """What the linker finds the section of `symbol` by in any build."""
-    without_digest = re.sub(r"17h[0-9a-f]{16}E(?:\.llvm\.\d+)?$", "17h*", symbol)
+    without_digest = re.sub(r"17h[0-9a-f]{16}E(?:\.llvm\.\d+)?(?:'\d+)?$", "17h*", symbol)
     return f"    *(.text.{without_digest.replace('$', '?')})\n"
 
 

@@ -394,8 +394,8 @@ impl Link {
             self.counters.taken_bytes += bytes;
             return Some([now, now + self.delay]);
         };
-        if !FITTED && self.busy_until <= now {
-            // The last transmission began before it ended, so before now.
+        if !FITTED && self.busy_until < now {
+            // The last transmission began no later than it ended, so before now.
             self.counters.taken_bytes += fifo.leave_all();
         } else {
             while let Some(departed) = fifo.pop_departed(now, since) {
