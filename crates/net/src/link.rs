@@ -13,6 +13,8 @@ mod aside;
 mod asked;
 mod counters;
 mod fittings;
+#[cfg(test)]
+mod tests;
 
 use cclab_packet::{Ecn, Packet};
 use cclab_qdisc::{Backlog, Band, Departure, Descriptor, Dropped, Qdisc};

@@ -244,7 +244,7 @@ impl Network {
         let index = link as usize;
         let passed = &mut self.links[index];
         passed.deliver();
-        let only = passed.leads_to;
+        let leads_to = passed.leads_to;
         if passed.fittings.is_some() && self.is_lost_at_exit(index, &held, watch) {
             rarely();
             self.wires.release(held);
@@ -255,7 +255,7 @@ impl Network {
             watch.see(Sight::Arrived { link, packet });
         }
         let packet = self.wires.packet(&held);
-        match self.forwarding.next_of(packet, only) {
+        match self.forwarding.next_of(packet, leads_to) {
             HOST if packet.is_corrupt() => {
                 self.lose_corrupt(index, held, watch);
                 None
@@ -344,8 +344,8 @@ impl Network {
     /// Where a packet goes from the far end of a link.
     #[inline(always)]
     fn next_hop(&self, index: usize, packet: &Packet) -> u32 {
-        let only = self.links[index].leads_to;
-        self.forwarding.next_of(packet, only)
+        let leads_to = self.links[index].leads_to;
+        self.forwarding.next_of(packet, leads_to)
     }
 
     /// Whether memory is fetched ahead of packets: [`Network::look_ahead`].
