@@ -7,14 +7,14 @@ use std::env;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=hot.ld");
-    println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
-    println!("cargo:rerun-if-env-changed=RUSTC_LINKER");
+    println!("cargo:rerun-if-env-changed=CCLAB_NO_LAYOUT");
     let of = |name: &str| env::var(name).unwrap_or_default();
     let flags = of("CARGO_ENCODED_RUSTFLAGS");
     // GNU's linker and LLVM's know such scripts; one that somebody chose may not, nor do those for other
-    // systems. What a training run counted orders functions by itself.
+    // systems. Who chose one in a way that is not seen here sets CCLAB_NO_LAYOUT. What a training run
+    // counted orders functions by itself.
     let is_own_linux = of("CARGO_CFG_TARGET_OS") == "linux" && of("TARGET") == of("HOST");
-    let is_chosen = env::var_os("RUSTC_LINKER").is_some()
+    let is_chosen = ["CCLAB_NO_LAYOUT", "RUSTC_LINKER"].map(env::var_os) != [None, None]
         || flags.contains("linker=")
         || flags.contains("fuse-ld");
     let by_training = flags.contains("profile-use");
