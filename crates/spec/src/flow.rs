@@ -83,8 +83,9 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "Flow")]
 pub struct FlowFields {
+    // Where it lies in a `Flow`, that has the name, and this one is empty: nobody else sees it.
     /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
-    pub name: String,
+    pub(crate) name: String,
     /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
