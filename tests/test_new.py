@@ -72,6 +72,17 @@ def test_the_commands_that_follow_are_there_whether_the_environment_is_active_or
     assert "\n      .venv/bin/pytest soft\n" in told
 
 
+def test_a_command_that_the_path_finds_by_a_link_is_named_alone(tmp_path: Path) -> None:
+    """As where a folder of the user's own has links to what environments installed."""
+    programs = Path(sys.executable).parent
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "cclab").symlink_to(programs / "cclab")
+    words = [sys.executable, "-m", "cclab", "new", "variant", "soft", "--language", "c"]
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    told = subprocess.check_output(words, cwd=tmp_path, text=True, env=env)
+    assert "\nnext: cclab run soft/study.toml\n" in told
+
+
 def test_a_name_of_several_words_is_a_class_in_one() -> None:
     texts = starts.texts("slow_reno2", "python")
     assert "class SlowReno2(Variant):" in texts["slow_reno2.py"]

@@ -33,7 +33,7 @@ def called(program: str) -> str:
     that finds it, else by its path. What else is called so is called by its name."""
     own = Path(sys.executable).with_name(program)
     found = shutil.which(program)
-    if not own.exists() or (found is not None and Path(found).absolute() == own.absolute()):
+    if not own.exists() or (found is not None and Path(found).samefile(own)):
         return program
     here = Path.cwd()
     return word(own.relative_to(here) if own.is_relative_to(here) else own)

@@ -32,7 +32,7 @@ else:
 
 _MOST_CONNECTIONS = 2**32 - 1
 
-CONTEXT = {"allow_extra_args": True}
+COMMAND_SETTINGS = {"allow_extra_args": True}
 """Files beyond the first are refused here, in words that say what would be right."""
 
 

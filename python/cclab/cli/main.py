@@ -130,7 +130,7 @@ def _add(every: typer.Typer, name: str, module: str) -> None:
     if hasattr(loaded, "app"):
         every.add_typer(loaded.app, name=name)
     else:
-        settings = getattr(loaded, "CONTEXT", None)
+        settings = getattr(loaded, "COMMAND_SETTINGS", None)
         every.command(name, context_settings=settings)(getattr(loaded, module))
 
 

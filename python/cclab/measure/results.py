@@ -328,8 +328,9 @@ def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
         with contextlib.suppress(KeyError, TypeError):
             columns = zip(*map(itemgetter(*names), rows), strict=True)
             frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
-            # A seed beyond 63 bits would have another type than row by row.
-            if pl.UInt64 not in frame.dtypes:
+            # A seed beyond 63 bits would have another type than row by row, and lists that differ
+            # lose what does not fit the first.
+            if not any(kind.is_nested() or kind == pl.UInt64 for kind in frame.dtypes):
                 return frame
     return pl.DataFrame(rows, infer_schema_length=None)
 
