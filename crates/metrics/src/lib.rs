@@ -63,4 +63,4 @@ pub use window::Window;
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they
 /// come to. Whoever changes that raises it: what a store remembers of the older version is measured
 /// again.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
