@@ -41,7 +41,7 @@ fn what_has_left_is_the_same_with_and_without_a_look_at_it() {
             let wire_ns = 1_500 * 8 * 1_000_000_000 / bps;
             let mut now = Time::from_micros(1);
             for step in 0..5_000 {
-                now = now + Time::from_nanos(dice.bits() % (2 * wire_ns + 2));
+                now += Time::from_nanos(dice.bits() % (2 * wire_ns + 2));
                 let since = now - Time::from_nanos(dice.bits() % 3);
                 let packet = Packet {
                     wire_len: if dice.chance(0.5) { 1_500 } else { 40 },
