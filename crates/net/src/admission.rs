@@ -4,6 +4,7 @@
 //! their way from [`Network::offer`] to the wire is one piece of code, and all else is out of its way.
 
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 
 use crate::calendar::Key;
 use crate::link::Offered;
@@ -26,7 +27,7 @@ impl Network {
     /// As [`Network::offer`], of a link that has something beside, and whose departures are foreseen.
     #[inline(never)]
     fn offer_fitted<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
-        if self.has_entry(index) {
+        if unlikely(self.has_entry(index)) {
             return self.pass_entry(index, held, since, watch);
         }
         self.admit_by::<W, true>(index, held, since, watch);
@@ -175,7 +176,7 @@ impl Network {
             let packet = *packet;
             self.see_ahead([index, wire], &packet, [arrives, departs], watch);
         }
-        if is_fitted {
+        if unlikely(is_fitted) {
             there = self.fitted_arrival(wire, &held, departs, there);
         }
         self.put(wire, held, arrives, there);

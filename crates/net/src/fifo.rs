@@ -2,6 +2,7 @@
 //! is known when it arrives, so that departures need no events.
 
 use cclab_qdisc::{Backlog, FifoLimits};
+use cclab_units::hint::unlikely;
 use cclab_units::{Ring, Time};
 
 /// What waits for a transmitter whose departures are foreseen.
@@ -64,7 +65,7 @@ impl Fifo {
     #[inline]
     pub fn pop_departed(&mut self, now: Time, since: Time) -> Option<Waiting> {
         let first = *self.waiting.front()?;
-        let is_later = first.departs == now && {
+        let is_later = unlikely(first.departs == now) && {
             let arrived = first.departs - first.waits;
             arrived.max(self.last_departure) > since
         };

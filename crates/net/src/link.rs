@@ -21,6 +21,7 @@ use cclab_qdisc::{Backlog, Band, Departure, Descriptor, Dropped, Qdisc};
 use cclab_spec::Change;
 use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
+use cclab_units::hint::unlikely;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time, TxClock};
 
@@ -407,7 +408,7 @@ impl Link {
                 }
             }
         }
-        if !fifo.has_room(bytes) {
+        if unlikely(!fifo.has_room(bytes)) {
             self.aside.incidents.count_loss(DropReason::Queue);
             return None;
         }

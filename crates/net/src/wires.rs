@@ -15,6 +15,7 @@ mod tests;
 
 use cclab_packet::Packet;
 use cclab_qdisc::Descriptor;
+use cclab_units::hint::unlikely;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
 use cclab_units::{Ring, Time};
 
@@ -198,7 +199,7 @@ impl Wires {
     /// The packet in the slot that [`Wires::reserve`] gives next, to be written before that.
     #[inline]
     pub fn vacant(&mut self) -> &mut Packet {
-        if self.free == NONE {
+        if unlikely(self.free == NONE) {
             self.free = self.grow() as u32;
         }
         &mut self.packets[self.free as usize].0
@@ -286,7 +287,7 @@ impl Wires {
     fn put_in_lane(&mut self, entry: u128, lane: usize) {
         self.last[lane] = entry;
         self.lanes[lane].push_back(entry);
-        if time_of(self.first[lane]) == Time::NEVER {
+        if unlikely(time_of(self.first[lane]) == Time::NEVER) {
             self.first[lane] = entry; // nothing was there
             self.next = self.next.min(entry);
         }
@@ -347,9 +348,9 @@ impl Wires {
     fn leave(&mut self, place: u32) {
         let lane = place as usize & LANES;
         self.left = lane;
-        self.first[lane] = match lane {
-            BUCKETS => self.leave_buckets(),
-            _ => self.leave_lane(lane),
+        self.first[lane] = match unlikely(lane == BUCKETS) {
+            true => self.leave_buckets(),
+            false => self.leave_lane(lane),
         };
     }
 
@@ -366,7 +367,7 @@ impl Wires {
     /// Takes the first entry of a lane away; returns the one behind it.
     #[inline(always)]
     fn leave_lane(&mut self, lane: usize) -> u128 {
-        if self.fetches {
+        if unlikely(self.fetches) {
             self.fetch_behind(lane);
         }
         let next = self.lanes[lane].advance().copied();

@@ -5,6 +5,7 @@ use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::sender::State;
 use cclab_tcp::{Receiver, Sender};
+use cclab_units::hint::unlikely;
 use cclab_units::{Noted, Stream, Time};
 
 use crate::application::Application;
@@ -89,7 +90,11 @@ impl TcpFlow {
     /// Whether its sender has come to its end, which was not yet noted in `over`.
     #[inline]
     pub fn has_ended(&self) -> bool {
-        !self.over && matches!(self.sender.state(), State::Finished | State::Aborted)
+        !self.over
+            && unlikely(matches!(
+                self.sender.state(),
+                State::Finished | State::Aborted
+            ))
     }
 
     #[inline]

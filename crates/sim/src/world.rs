@@ -13,6 +13,7 @@ use cclab_tcp::profile;
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 use cclab_units::memory::with_room_on_large_pages;
 
 use crate::flow::Flow;
@@ -173,10 +174,10 @@ impl<'a, P: Probe> World<'a, P> {
                 Next::Act(element) => self.on_act(element),
             }
             self.events += 1;
-            if self.events.is_multiple_of(EVENTS_PER_REPORT) && progress.report(time) {
+            if unlikely(self.events.is_multiple_of(EVENTS_PER_REPORT)) && progress.report(time) {
                 return Err(SimError::Cancelled { at: time });
             }
-            if self.active == 0 || self.faulty.is_some() {
+            if unlikely(self.active == 0 || self.faulty.is_some()) {
                 break true;
             }
         };
@@ -261,7 +262,7 @@ impl<'a, P: Probe> World<'a, P> {
     /// The next packet comes to the far end of a link.
     #[inline]
     fn on_arrival(&mut self) {
-        if self.net.looks_ahead() {
+        if unlikely(self.net.looks_ahead()) {
             self.look_ahead();
         }
         let held = self.net.arrive(&mut self.lookout);

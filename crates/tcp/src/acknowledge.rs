@@ -4,7 +4,7 @@
 use cclab_cc::{AckSample, Arithmetic, Cx, EcnFeedback, Timestamps};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{likely, rarely, unlikely};
 
 use crate::accecn::Newly;
 use crate::profile::{Recovery, RttClock};
@@ -29,7 +29,7 @@ impl Sender {
     /// Counts the codepoint with which a packet came, for the receiver, whose acknowledgements may be
     /// marked as well (RFC 9768 section 3.2).
     fn count_mark(&mut self, packet: &Packet) {
-        if self.flight.accurate.is_some() {
+        if unlikely(self.flight.accurate.is_some()) {
             self.count_mark_accurately(packet);
         }
     }
@@ -51,7 +51,7 @@ impl Sender {
             return;
         }
         let ack = self.offset_of(packet.ack);
-        match self.flight.cc.is_linux() {
+        match likely(self.flight.cc.is_linux()) {
             true => self.on_ack_linux(now, packet, ack),
             false => self.on_ack_own(now, packet, ack),
         }

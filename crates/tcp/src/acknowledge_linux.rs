@@ -3,7 +3,7 @@
 
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 
 use crate::accecn::ace;
 use crate::recovery::control::Control;
@@ -78,7 +78,7 @@ impl Sender {
         };
         if advanced {
             self.timeouts_in_row = 0;
-            if self.closed && self.flight.snd_una > self.flight.written {
+            if unlikely(self.closed && self.flight.snd_una > self.flight.written) {
                 self.stop(now, State::Finished);
             }
         }

@@ -1,5 +1,6 @@
 //! What holds a sender back, and for how long.
 
+use cclab_units::hint::unlikely;
 use cclab_units::{Noted, Time};
 
 use crate::fault::Fault;
@@ -68,7 +69,7 @@ impl Limits {
     /// From now on the window is `cwnd` bytes.
     #[inline]
     pub(crate) fn on_cwnd(&mut self, now: Time, cwnd: u64) {
-        if self.cwnd != cwnd && self.running {
+        if unlikely(self.cwnd != cwnd) && self.running {
             self.change_cwnd(now, cwnd);
         }
     }

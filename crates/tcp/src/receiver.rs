@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
-use cclab_units::hint::rarely;
+use cclab_units::hint::{likely, rarely, unlikely};
 use cclab_units::{Noted, Rare, Time};
 
 use crate::accecn::{Accurate, EcnMode};
@@ -247,7 +247,7 @@ impl Receiver {
             self.pass_over_gap(packet, start);
         }
         self.keep_timestamp(packet, start);
-        if self.accurate.is_some() {
+        if unlikely(self.accurate.is_some()) {
             self.count_mark(packet, start);
         }
         if packet.payload == 0 {
@@ -463,10 +463,9 @@ impl Receiver {
 
     /// Takes the FIN if all data before it is there; returns whether it did so just now.
     fn take_fin(&mut self) -> bool {
-        if self.fin_received || self.fin_at != Some(self.rcv_nxt) {
+        if likely(self.fin_received || self.fin_at != Some(self.rcv_nxt)) {
             return false;
         }
-        rarely();
         self.fin_received = true;
         self.rcv_nxt += 1;
         true

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use cclab_cc::LostSegment;
 use cclab_packet::MAX_SACK_BLOCKS;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 use cclab_units::memory::prefetch;
 use cclab_units::{Rare, Usual};
 
@@ -260,7 +260,7 @@ impl Scoreboard {
             let slot = self.slot(self.head);
             let segment = &self.ring[slot];
             if segment.end() > ack {
-                if segment.start < ack {
+                if unlikely(segment.start < ack) {
                     self.trim(ack);
                 }
                 break;

@@ -3,7 +3,7 @@
 use cclab_cc::Arithmetic;
 use cclab_packet::{Packet, notes};
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 
 use crate::limits::Limit;
 use crate::profile::{Recovery, RttClock};
@@ -269,8 +269,7 @@ impl Sender {
             Some(_) => self.holds_back_short(),
             None => !self.nodelay && !self.flight.board.is_empty(),
         };
-        if len < self.flight.mss && !last && waits() {
-            rarely();
+        if unlikely(len < self.flight.mss) && !last && waits() {
             let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf
@@ -281,8 +280,7 @@ impl Sender {
         let outstanding = self.flight.board.outstanding();
         let by_cwnd = !self.flight.fits(len, window);
         let by_rwnd = outstanding + len > self.rwnd;
-        if by_rwnd && !by_cwnd && outstanding == 0 && self.rwnd > 0 {
-            rarely();
+        if unlikely(by_rwnd) && !by_cwnd && outstanding == 0 && self.rwnd > 0 {
             len = len.min(self.rwnd); // a window below one segment: what fits
             return Ok((
                 len,

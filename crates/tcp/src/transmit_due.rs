@@ -2,6 +2,7 @@
 
 use cclab_packet::Packet;
 use cclab_units::Time;
+use cclab_units::hint::rarely;
 
 use crate::due::Due;
 use crate::recovery::control::Control;
@@ -15,7 +16,10 @@ impl Sender {
             Control::Linux(linux) => {
                 linux.probe_due | (linux.head_due & !self.flight.board.is_empty())
             }
-            Control::Own(_) => false,
+            Control::Own(_) => {
+                rarely();
+                false
+            }
         };
         let by_sender = self.ack_due | self.window_probe_due | self.flight.episode.probe.due;
         by_stack | by_sender | (self.resend_left > 0)

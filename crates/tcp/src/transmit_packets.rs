@@ -2,6 +2,7 @@
 
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 
 use crate::accecn::{EcnMode, syn_flags};
 use crate::receiver::{syn_options_len, timestamp};
@@ -33,7 +34,7 @@ impl Sender {
     #[inline(always)] // into its place, see `transmit`
     pub(crate) fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
         let mut cwr = 0;
-        if self.flight.cwr_due && !segment.ever_resent {
+        if unlikely(self.flight.cwr_due) && !segment.ever_resent {
             cwr = flags::CWR; // on new data only (RFC 3168 section 6.1.2)
             self.flight.cwr_due = false;
         }

@@ -1,4 +1,4 @@
-//! A hint on which way is taken. It changes nothing but the time that a program takes.
+//! Hints on which way is taken. They change nothing but the time that a program takes.
 //!
 //! What every packet runs through has to fit the cache of instructions, 32 KB on many machines: code
 //! that is seldom run must not lie in between.
@@ -8,4 +8,22 @@
 #[inline(never)]
 pub fn rarely() {
     std::hint::black_box(()); // or there would be no call left to tell by
+}
+
+/// A condition that nearly always holds: code behind it is laid out to be run on into.
+#[inline(always)] // or there would be nothing to tell by
+pub fn likely(condition: bool) -> bool {
+    if !condition {
+        rarely();
+    }
+    condition
+}
+
+/// A condition that hardly ever holds: code behind it is put out of the way of the rest.
+#[inline(always)] // or there would be nothing to tell by
+pub fn unlikely(condition: bool) -> bool {
+    if condition {
+        rarely();
+    }
+    condition
 }

@@ -4,6 +4,7 @@ use cclab_net::{Host, Network, Side, Watch};
 use cclab_packet::{Packet, flags};
 use cclab_tcp::sender::State;
 use cclab_trace::{Event, Probe};
+use cclab_units::hint::unlikely;
 use cclab_units::{Noted, Time};
 
 use super::World;
@@ -57,7 +58,7 @@ impl<'a, P: Probe> World<'a, P> {
                 self.end_flow(index); // its sender has nothing more to do
             }
         }
-        if side == SENDER && !syn && self.triggers.wait() {
+        if side == SENDER && !syn && unlikely(self.triggers.wait()) {
             self.trigger(index);
         }
         if P::ON && side == SENDER && !syn {
@@ -252,7 +253,7 @@ fn let_wake<const SIDE: Side>(net: &mut Network, flow: &Flow, index: usize) -> b
     if SIDE == SENDER && flow.has_ended(net.now()) {
         return true;
     }
-    if !net.wakes_by(index as u32, flow.least_deadline(SIDE)) {
+    if unlikely(!net.wakes_by(index as u32, flow.least_deadline(SIDE))) {
         net.wake_by(index as u32, flow.deadline(SIDE));
     }
     false

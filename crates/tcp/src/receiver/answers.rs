@@ -3,7 +3,7 @@
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, EcnBytes, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 
 use crate::accecn::{EcnMode, ace_flags, syn_ack_flags};
 
@@ -80,7 +80,7 @@ impl Receiver {
         packet.seq = self.isn.wrapping_add(1);
         packet.ack = self.wire_seq(offset);
         packet.flags = flags::ACK | if echo_congestion { flags::ECE } else { 0 };
-        if self.fin_received && offset == self.rcv_nxt {
+        if unlikely(self.fin_received) && offset == self.rcv_nxt {
             // The application closes when it has read everything. A lost FIN goes again with the
             // answer to the peer's own; beyond that nobody waits for it.
             packet.flags |= flags::FIN;
@@ -99,7 +99,7 @@ impl Receiver {
             self.write_sack(packet, repeated, counts);
             options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
         }
-        if self.accurate.is_some() {
+        if unlikely(self.accurate.is_some()) {
             options = self.write_counts(packet, counts, options);
         }
         packet.wire_len = wire.ip_header + wire.tcp_header + options + wire.framing;

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{likely, rarely};
 
 use super::ReceiverConfig;
 use crate::profile::{ReceiveBuffer, SHARES};
@@ -116,7 +116,7 @@ impl Buffer {
     #[inline]
     pub(super) fn grow(&mut self, payload: u64, charged: u64, full: u64) -> bool {
         let most = self.clamp.min(self.room(charged));
-        if most <= self.offered {
+        if likely(most <= self.offered) {
             return false;
         }
         self.grow_to(most, payload, full)
@@ -179,7 +179,7 @@ impl Buffer {
     pub(super) fn on_window(&mut self, now: Time, next: u64, window: u64) {
         let now = now.as_micros();
         if self.window_start != 0 {
-            if next < self.window_end {
+            if likely(next < self.window_end) {
                 return;
             }
             let sample = 8 * (now - self.window_start).max(1);
@@ -195,7 +195,7 @@ impl Buffer {
     #[inline]
     pub(super) fn on_read(&mut self, now: Time, consumed: u64) {
         let now = now.as_micros();
-        if self.rtt == 0 || now - self.round_start < self.rtt / 8 {
+        if likely(self.rtt == 0 || now - self.round_start < self.rtt / 8) {
             return;
         }
         self.end_round(now, consumed);

@@ -1,6 +1,7 @@
 //! Thinning out of acknowledgements while data is missing (Linux `tcp_comp_sack_*`).
 
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 
 use crate::profile::Compression as Rules;
 
@@ -63,7 +64,7 @@ impl Compression {
     #[inline]
     pub(super) fn deadline(&self, rules: Option<&Rules>) -> Time {
         match rules {
-            Some(rules) if self.due != Time::NEVER => self.due + rules.slack,
+            Some(rules) if unlikely(self.due != Time::NEVER) => self.due + rules.slack,
             _ => Time::NEVER,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 use cclab_units::{Noted, Rare, Time};
 
 use self::acks::{Acks, Arrived};
@@ -60,6 +60,7 @@ impl Receiver {
     /// Takes in a segment with payload, if the stack is Linux; returns whether it is.
     pub(super) fn take_as_linux(&mut self, now: Time, packet: &Packet, start: u64) -> bool {
         let Some(linux) = &mut self.linux else {
+            rarely();
             return false;
         };
         let end = start + u64::from(packet.payload);
@@ -79,8 +80,7 @@ impl Receiver {
         self.repeated = None;
         let limit = self.fin_at.map_or(self.edge, |fin| fin.min(self.edge));
         let kept = end.min(limit);
-        if kept <= self.rcv_nxt && start < self.rcv_nxt {
-            rarely();
+        if unlikely(kept <= self.rcv_nxt) && start < self.rcv_nxt {
             self.counters.duplicates += 1;
             self.repeated = Some((start, end.min(self.data_end())));
             self.note_end(packet, end);
@@ -90,8 +90,7 @@ impl Receiver {
             self.counters.refused += 1;
             self.hasten();
         } else {
-            if packet.has(flags::FIN) && kept == end {
-                rarely();
+            if unlikely(packet.has(flags::FIN)) && kept == end {
                 self.note_fin(end);
             }
             if start > self.rcv_nxt {
@@ -143,7 +142,7 @@ impl Receiver {
         };
         let full = linux.acks.rcv_mss();
         let allowed = buffer.allowed(linux.charged(), full, 1 << self.shift);
-        if allowed.half_full {
+        if unlikely(allowed.half_full) {
             linux.acks.on_buffer_half_full();
         }
         allowed.window
@@ -321,7 +320,7 @@ impl Receiver {
 
     /// A segment is kept, marked or not (`__tcp_ecn_check_ce`); `before` is what had come in order.
     fn check_mark(&mut self, packet: &Packet, before: u64) {
-        if self.ecn == EcnMode::Classic {
+        if unlikely(self.ecn == EcnMode::Classic) {
             self.check_classic_mark(packet, before);
         }
     }

@@ -4,6 +4,7 @@
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 
 use super::{Pending, Receiver};
 use crate::accecn::{EcnMode, ace, arrived_as, is_mangled};
@@ -46,7 +47,7 @@ impl Receiver {
     }
 
     pub(super) fn on_ecn(&mut self, packet: &Packet) {
-        if self.ecn != EcnMode::Off {
+        if unlikely(self.ecn != EcnMode::Off) {
             self.take_mark(packet);
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cclab_cc::{Congestion, CongestionSample, Cx, EcnFeedback, WindowInRecovery};
-use cclab_units::hint::rarely;
+use cclab_units::hint::{likely, rarely};
 use cclab_units::{Stream, Time};
 
 use super::control::Control;
@@ -81,7 +81,7 @@ impl Flight {
 
     #[inline]
     pub fn window_of(&self, cwnd: u64) -> u64 {
-        if self.cc.is_linux() {
+        if likely(self.cc.is_linux()) {
             return cwnd;
         }
         self.own_window_of(cwnd)
@@ -139,6 +139,7 @@ impl Flight {
     #[inline]
     pub fn linux(&mut self, now: Time) -> Option<(&mut Linux, Line<'_>)> {
         let Control::Linux(linux) = &mut self.cc else {
+            rarely();
             return None;
         };
         let line = Line {

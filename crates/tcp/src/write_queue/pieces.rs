@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use cclab_units::hint::unlikely;
 use cclab_units::memory::push_back;
 
 /// A packet has so many pieces at most (`MAX_SKB_FRAGS`).
@@ -25,7 +26,7 @@ impl Runs {
 
     /// What lies before `offset` is not asked for again.
     pub fn forget_before(&mut self, offset: u64) {
-        while self.began.get(1).is_some_and(|&next| next <= offset) {
+        while unlikely(self.began.get(1).is_some_and(|&next| next <= offset)) {
             self.began.pop_front();
         }
     }

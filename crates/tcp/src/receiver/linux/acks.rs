@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 
 use super::super::ReceiverConfig;
 use super::super::compression::Compression;
@@ -304,7 +304,7 @@ impl Acks {
     #[inline]
     pub(in crate::receiver) fn on_ack_sent(&mut self) {
         self.compression.on_ack_sent();
-        if self.scheduled && self.quick > 0 {
+        if unlikely(self.scheduled && self.quick > 0) {
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato = self.least_wait; // leaving the quick mode deflates the estimate

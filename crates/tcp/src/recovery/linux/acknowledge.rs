@@ -3,7 +3,7 @@
 use cclab_interface::{AckSample, RateSample, ack_flags};
 use cclab_packet::EcnBytes;
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 
 use super::sack::Sacked;
 use super::{Line, Linux, Resend, flag, rate};
@@ -95,7 +95,7 @@ impl Linux {
         self.tcp.tcp_wstamp_ns = self.tcp.tcp_clock_cache + ack.until_departure.as_nanos();
         self.resend = Resend::Nothing;
         let prior_una = *line.snd_una;
-        if ack.ack < prior_una {
+        if unlikely(ack.ack < prior_una) {
             self.on_old_ack(line, ack);
             return Took::default();
         }
@@ -133,7 +133,7 @@ impl Linux {
             flags |= flag::ECE;
         }
         self.count_delivered(sacked.delivered, ack.ece);
-        if !outstanding {
+        if unlikely(!outstanding) {
             let news = self.tcp.delivered.wrapping_sub(delivered);
             flags |= self.take_counts(line, ack, advanced, news);
             self.on_ack_of_nothing(line, ack, prior_una, flags);
@@ -149,11 +149,12 @@ impl Linux {
             prior_sacked,
         };
         flags |= self.measure(line, ack, &found, &mut sample);
-        if !self.finder.has_sack() && cleaned.flags & flag::DATA_ACKED != 0 {
+        if unlikely(!self.finder.has_sack()) && cleaned.flags & flag::DATA_ACKED != 0 {
             self.remove_duplicates(line, cleaned.acked, ack.ece);
         }
         if cleaned.flags & flag::DATA_ACKED != 0
-            && let Some(low) = cleaned.lowest.filter(|&low| low < prior_fack)
+            && let Some(low) = cleaned.lowest
+            && unlikely(low < prior_fack)
         {
             self.check_reordering(line, low);
         }
@@ -401,10 +402,9 @@ impl Linux {
             ca_rtt = cleaned.last.map(since);
             let lone = cleaned.acked == 1 && found.prior_sacked == 0 && found.bytes < self.mss;
             if seq_rtt.is_some()
-                && lone
+                && unlikely(lone)
                 && sample.prior_delivered.wrapping_add(1) == self.tcp.delivered
             {
-                rarely();
                 flags |= flag::ACK_MAYBE_DELAYED;
             }
         }
@@ -447,7 +447,7 @@ impl Linux {
     #[inline]
     fn on_probe_acked(&mut self, line: &mut Line<'_>, ack: u64, flags: u32) {
         if let Some(end) = self.tlp_high_seq
-            && ack >= end
+            && unlikely(ack >= end)
         {
             self.end_probe(line, ack, end, flags);
             self.see(line);

@@ -2,7 +2,7 @@
 
 use cclab_interface::{RateSample, Tcp};
 use cclab_units::Time;
-use cclab_units::hint::rarely;
+use cclab_units::hint::{rarely, unlikely};
 
 use super::{Line, Linux};
 use crate::scoreboard::Segment;
@@ -38,7 +38,7 @@ impl Linux {
     /// `tcp_count_delivered`.
     pub(super) fn count_delivered(&mut self, segments: u32, ece: bool) {
         self.tcp.delivered = self.tcp.delivered.wrapping_add(segments);
-        if ece {
+        if unlikely(ece) {
             self.tcp.delivered_ce = self.tcp.delivered_ce.wrapping_add(segments);
         }
     }
@@ -53,7 +53,7 @@ impl Linux {
         reneged: bool,
     ) {
         let tcp = &mut self.tcp;
-        if tcp.app_limited != 0 && crate::seq::after(tcp.delivered, tcp.app_limited) {
+        if unlikely(tcp.app_limited != 0) && crate::seq::after(tcp.delivered, tcp.app_limited) {
             tcp.app_limited = 0;
         }
         if delivered > 0 {
@@ -84,7 +84,7 @@ impl Linux {
         let now = self.micros(line.now);
         let up = self.clocks.uptime_us();
         let tcp = &mut self.tcp;
-        if line.board.is_empty() {
+        if unlikely(line.board.is_empty()) {
             tcp.first_tx_mstamp = now;
             tcp.delivered_mstamp = now;
         }
