@@ -228,7 +228,7 @@ bench-scale: ## 100,000 flows on a fat tree and a random graph: speed, memory, w
 .PHONY: layout
 layout: ## Write which functions packets run through, to lie in one piece: crates/sim/hot.ld, by callgrind
 	@tests/install-packages.sh valgrind
-	cargo build --locked --release -p cclab-sim --example dumbbell
+	CCLAB_NO_LAYOUT=1 cargo build --locked --release -p cclab-sim --example dumbbell
 	$(or $(PYTHON),python3) benches/layout.py $(TARGET)/release/examples/dumbbell
 
 .PHONY: oracles
