@@ -108,16 +108,28 @@ def test_no_mark_of_a_goodput_hides_how_sure_it_is(results: Results) -> None:
     """An interval that is shorter than its mark is high was under it."""
     figure = results.figure("goodput")
     (axes,) = figure.axes
-    caps = [line.get_markersize() for line in axes.lines if line.get_marker() == "_"]
-    marks = [line.get_markersize() for line in axes.lines if str(line.get_marker()) in "osD^v"]
-    assert len(marks) == 4
-    assert len(caps) == 2 * len(marks)
-    assert min(caps) >= 2 * max(marks)
+    assert _marks_with_wider_caps(axes) == 4
     written = [" ".join(text.get_text().split("\n")) for text in axes.texts]
     cells = [row[3] for group in tables.table(results).groups for row in group]
     assert sorted(written) == sorted(cells)
     boxes = [text.get_window_extent() for text in axes.texts]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def _marks_with_wider_caps(axes: Axes) -> int:
+    """How many marks stand in a panel, each before an interval whose caps are wider."""
+    intervals = [line for line in axes.lines if line.get_marker() == "_"]
+    marks = [line for line in axes.lines if str(line.get_marker()) in "osD^v"]
+    assert len(intervals) == len(marks)
+    for interval, mark in zip(intervals, marks, strict=True):
+        assert interval.get_markersize() >= 1.8 * mark.get_markersize()
+        assert np.ptp(interval.get_ydata()) > 0
+    return len(marks)
+
+
+def test_no_mark_of_an_index_hides_how_sure_it_is(results: Results) -> None:
+    (axes,) = results.figure("jain").axes
+    assert _marks_with_wider_caps(axes) == 2
 
 
 def test_what_datagrams_leave_is_expected_and_the_captions_say_so(tmp_path: Path) -> None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from cclab.measure.stats import Estimate
 
 
+ALONE_PT, BESIDE_PT, _CAP_PT = 5.0, 4.0, 9.0
+"""A mark without an interval, one with, and the widest caps of that."""
+
+
 def settings(look: Look, size: float = 4.0, **more: Any) -> dict[str, Any]:
     """How matplotlib draws a line of this look, with markers of this size in points."""
     return {
@@ -67,11 +71,30 @@ def lowest(value: Estimate) -> float:
     return value.mean if value.low is None else value.low
 
 
-def whisker(axes: Axes, x: float, value: Estimate, unit: float = 1.0, **more: Any) -> None:
-    """Draws the interval of an estimate, if it has one, as an upright line at `x`."""
+def whisker(
+    axes: Axes, x: float, value: Estimate, unit: float = 1.0, cap: float = 0.0, **more: Any
+) -> None:
+    """Draws the interval of an estimate, if it has one, as an upright line at `x`.
+
+    Its ends have caps of `cap` points, which are seen beside a mark that is narrower.
+    """
     if value.low is not None and value.high is not None:
         ends = [value.low / unit, value.high / unit]
-        axes.plot([x, x], ends, **{"linewidth": 1.4} | more)
+        look: dict[str, Any] = {"linewidth": 1.4}
+        if cap:
+            look |= {"marker": "_", "markersize": cap}
+        axes.plot([x, x], ends, **look | more)
+
+
+def cap_pt(room_in: float) -> float:
+    """How wide the caps of an interval are that has so much room: wider than its mark, which hides
+    them otherwise."""
+    return max(BESIDE_PT, min(_CAP_PT, 0.8 * 72 * room_in))
+
+
+def size_pt(value: Estimate) -> float:
+    """How large a mark is: smaller where it has an interval."""
+    return ALONE_PT if value.low is None else BESIDE_PT
 
 
 def band(

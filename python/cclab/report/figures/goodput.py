@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cclab import units
 from cclab.drawing import legend
-from cclab.drawing.marks import highest, lowest, mark, whisker
+from cclab.drawing.marks import ALONE_PT, cap_pt, highest, lowest, mark, size_pt, whisker
 from cclab.drawing.palette import Looks, lent
 from cclab.measure.numbers import stem
 from cclab.report.figures import expectation
@@ -44,9 +44,6 @@ MOST_MARKS = 16
 _SIZE_PT = 7.0
 _LETTER_IN = 0.64 * _SIZE_PT / 72
 """Of a number above a mark, and the width of its letters."""
-
-_ALONE_PT, _MARK_PT, _CAP_PT = 5.0, 4.0, 9.0
-"""A mark without an interval, one with, and the caps of that: wider, or the mark hides them."""
 
 NEEDS = f"a sweep of two points or more, with 1 to {MOST_FLOWS} flows at each"
 
@@ -137,12 +134,8 @@ def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> s
 
 def _draw(axes: Axes, x: float, value: Estimate, unit: float, style: Look, room: float) -> None:
     """The mark, and its interval with caps as wide as there is `room` for, in inches."""
-    whisker(axes, x, value, unit, color=style.colour)
-    if value.low is not None and value.high is not None:
-        wide = max(_MARK_PT, min(_CAP_PT, 0.8 * 72 * room))
-        for end in (value.low, value.high):
-            axes.plot(x, end / unit, marker="_", markersize=wide, color=style.colour)
-    mark(axes, x, value.mean / unit, style, _ALONE_PT if value.low is None else _MARK_PT)
+    whisker(axes, x, value, unit, cap_pt(room), color=style.colour)
+    mark(axes, x, value.mean / unit, style, size_pt(value))
 
 
 def _number(value: Estimate, unit: float) -> list[str]:
@@ -159,7 +152,7 @@ def _write(
     axes.annotate(
         "\n".join(lines),
         at,
-        xytext=(0, _ALONE_PT if above else -_ALONE_PT),
+        xytext=(0, ALONE_PT if above else -ALONE_PT),
         textcoords="offset points",
         ha="center",
         va="bottom" if above else "top",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import Patch
 
@@ -70,7 +70,7 @@ def draw(results: Results) -> Drawing | None:
             looks[label] = given.of(label, group.variants[0])
             x = place + (lane - (len(names) - 1) / 2) * step
             axes.bar(x, value.mean / divisor, 0.85 * step, color=looks[label].colour)
-            look = {"color": INK, "linewidth": 0.9, "solid_capstyle": "butt"}
+            look: dict[str, Any] = {"color": INK, "linewidth": 0.9, "solid_capstyle": "butt"}
             whisker(axes, x, value, divisor, **look)
     axes.set_xlim(-0.6, len(told) - 0.4)
     axes.set_xticks(range(len(told)), [point.short_label for point in told])

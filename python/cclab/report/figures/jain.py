@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.drawing import legend
-from cclab.drawing.marks import whisker
+from cclab.drawing.marks import cap_pt, size_pt, whisker
 from cclab.drawing.palette import look
 from cclab.drawing.style import INK
 from cclab.report.figures.asked import at_most
@@ -68,6 +68,7 @@ def draw(results: Results) -> Drawing | None:
     at_most(MOST_SERIES, len(series), would, "told apart", other)
     sheet = placed.frame("Jain's index", len(series))
     step = min(0.2, 0.7 / len(series))
+    cap = cap_pt(placed.room(len(series), step))
     handles: dict[str, Line2D] = {}
     alone = placed.labelled_every(len(series)) == 1 and len(series) == 1
     for place, beside in drawn:
@@ -76,7 +77,8 @@ def draw(results: Results) -> Drawing | None:
         x = place.slot + (number - (len(series) - 1) / 2) * step
         style = _style(variants, wheres, place.series, beside.where)
         value = beside.value
-        whisker(axes, x, value, color=style["color"])
+        style["markersize"] = size_pt(value)
+        whisker(axes, x, value, cap=cap, color=style["color"])
         label = ", ".join(filter(None, (place.series, beside.where)))
         (mark,) = axes.plot(x, value.mean, linestyle="none", zorder=3, label=label, **style)
         handles.setdefault(label, mark)
@@ -152,7 +154,6 @@ def _style(variants: list[str], wheres: list[str], variant: str, where: str) -> 
     others = [other for other in markers if other != marker]
     return {
         "marker": marker if nth == 0 else others[(nth - 1) % len(others)],
-        "markersize": 5.5,
         "color": colour,
         "markerfacecolor": colour if nth == 0 else "white",
         "markeredgecolor": "white" if nth == 0 else colour,
