@@ -88,8 +88,8 @@ def whisker(
 
 def cap_pt(room_in: float) -> float:
     """How wide the caps of an interval are that has so much room: wider than its mark, which hides
-    them otherwise."""
-    return max(BESIDE_PT, min(_CAP_PT, 0.8 * 72 * room_in))
+    them otherwise, even where they reach into the next one's room."""
+    return max(1.5 * BESIDE_PT, min(_CAP_PT, 0.8 * 72 * room_in))
 
 
 def size_pt(value: Estimate) -> float:

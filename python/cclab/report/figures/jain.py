@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.drawing import legend
-from cclab.drawing.marks import cap_pt, size_pt, whisker
+from cclab.drawing.marks import ALONE_PT, cap_pt, size_pt, whisker
 from cclab.drawing.palette import look
 from cclab.drawing.style import INK
 from cclab.report.figures.asked import at_most
@@ -77,11 +77,11 @@ def draw(results: Results) -> Drawing | None:
         x = place.slot + (number - (len(series) - 1) / 2) * step
         style = _style(variants, wheres, place.series, beside.where)
         value = beside.value
-        style["markersize"] = size_pt(value)
         whisker(axes, x, value, cap=cap, color=style["color"])
         label = ", ".join(filter(None, (place.series, beside.where)))
-        (mark,) = axes.plot(x, value.mean, linestyle="none", zorder=3, label=label, **style)
-        handles.setdefault(label, mark)
+        style |= {"linestyle": "none"}
+        axes.plot(x, value.mean, zorder=3, markersize=size_pt(value), **style)
+        handles.setdefault(label, legend.entry(label, markersize=ALONE_PT, **style))
         if alone:  # The numbers of several would hide each other.
             axes.annotate(
                 f"{value.mean:.2f}",
