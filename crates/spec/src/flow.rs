@@ -83,7 +83,7 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename = "Flow")]
 pub struct FlowFields {
-    // Where it lies in a `Flow`, that has the name, and this one is empty: nobody else sees it.
+    // Inside a `Flow` this is empty, as the `Flow` has the name: hence it is not public.
     /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
     pub(crate) name: String,
     /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.

@@ -10,7 +10,7 @@ pub fn rarely() {
     std::hint::black_box(()); // or there would be no call left to tell by
 }
 
-/// A condition that nearly always holds: code behind it is laid out to be run on into.
+/// A condition that nearly always holds: the compiler lays the code for this case straight ahead.
 #[inline(always)] // or there would be nothing to tell by
 pub fn likely(condition: bool) -> bool {
     if !condition {
