@@ -4,9 +4,9 @@ The code that packets run through just fits the first cache of instructions, if 
 and no set of that cache gets more of its lines than it has room for. Where the linker puts it, with
 what is seldom run between, parts of it push each other out: how fast a build is then depends on
 chance. valgrind counts how often each instruction is run in the dumbbell of the benchmark. The
-functions that take nearly all of them lie together, in an order that leaves few lines without
-room. `make layout` runs this after a change to what packets run through; results do not depend
-on it.
+functions that take nearly all of them lie together, in an order in which few of their lines push
+each other out. `make layout` runs this after a change to what packets run through; results do not
+depend on it.
 """
 
 import argparse
@@ -33,7 +33,7 @@ LOADS = (
     (("10", "1000000000", "100", "cubic", "fq_codel"), (1, 2)),
     (("100", "1000000000", "100", "bbr", "droptail"), (1, 2)),
 )
-# The functions that take this share of a load's instructions.
+# The functions that take this share of what a load takes in functions of Rust.
 SHARE = 0.98
 # The first cache of instructions of most processors of x86-64: 32 KB of 64 sets, of eight lines
 # each. A page has one line of each set.
@@ -45,13 +45,13 @@ PAGE_BYTES = SETS * LINE_BYTES
 STEP_BYTES = 16
 # Orders that are looked at.
 ORDERS = 12_000
-# By how many misses a packet an order may be worse than the last, on average, at first and at the
-# end.
+# By how many misses, of a packet of each load together, an order may be worse than the last, on
+# average, at first and at the end.
 WARMTH = (4.0, 0.04)
 HEAD = f"""\
-/* The functions that packets run through, in one piece and in an order in which they fit the first
-   cache of instructions. Written by `make layout` (benches/layout.py). What a symbol has of dollars
-   and digests is left open. */
+/* The functions that packets run through, in one piece and in an order in which few of their lines
+   push each other out of the first cache of instructions. Written by `make layout`
+   (benches/layout.py). What a symbol has of dollars and digests is left open. */
 SECTIONS
 {{
   .text.hot : ALIGN({PAGE_BYTES})
@@ -97,14 +97,26 @@ class Piece:
 
 def functions(program: Path) -> list[Function]:
     """The functions of Rust in `program`, by address."""
-    words = ["nm", "--numeric-sort", "--print-size", str(program)]
-    listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    listed = said(["nm", "--numeric-sort", "--print-size", str(program)], "binutils")
     parts = [line.split() for line in listed.splitlines()]
-    return [
+    own = [
         Function(symbol, int(address, 16), int(size, 16))
-        for address, size, kind, symbol in (own for own in parts if len(own) == 4)
+        for address, size, kind, symbol in (words for words in parts if len(words) == 4)
         if kind in "tTwW" and symbol.startswith("_ZN")
     ]
+    if not own:
+        raise BenchError(f"{program}: it has no names of functions, or they begin not with _ZN")
+    return own
+
+
+def said(command: list[str], package: str) -> str:
+    """What `command` prints, which `package` has."""
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        raise BenchError(f"{command[0]} is missing\n  apt-get install {package}") from None
+    except subprocess.CalledProcessError as error:
+        raise BenchError(f"{' '.join(command)}\n{error.stderr}") from None
 
 
 def rates(
@@ -126,30 +138,29 @@ def counted(
         "--tool=callgrind",
         "--dump-instr=yes",
         "--compress-pos=no",
+        "--compress-strings=no",
         f"--callgrind-out-file={counts}",
-        str(program),
+        str(program.resolve()),
         *(flows, rate, str(seconds), queue, variant, "linux-6.12", "1", discipline),
     ]
-    try:
-        told = subprocess.run(command, check=True, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise BenchError("valgrind is missing\n  apt-get install valgrind") from None
-    except subprocess.CalledProcessError as error:
-        raise BenchError(f"{' '.join(command)}\n{error.stderr}") from None
-    return executed(counts.read_text()), json.loads(told.stdout)["data_packets_sent"]
+    told = said(command, "valgrind")
+    return executed(counts.read_text(), program), json.loads(told)["data_packets_sent"]
 
 
-def executed(counts: str) -> collections.Counter[int]:
-    """How often each address was run, by the file that callgrind writes:
-    https://valgrind.org/docs/manual/cl-format.html."""
+def executed(counts: str, program: Path) -> collections.Counter[int]:
+    """How often each address of `program` was run, by the file that callgrind writes:
+    https://valgrind.org/docs/manual/cl-format.html. Addresses are those in the file of the program
+    or library."""
     taken: collections.Counter[int] = collections.Counter()
-    is_call = False
+    is_call = is_own = False
     for line in counts.splitlines():
-        if line.startswith("calls="):
+        if line.startswith("ob="):
+            is_own = line == f"ob={program.resolve()}"
+        elif line.startswith("calls="):
             is_call = True
         elif line.startswith("0x"):
             # What a call cost stands where it was called.
-            if not is_call:
+            if is_own and not is_call:
                 address, _, times = line.split()
                 taken[int(address, 16)] += int(times)
             is_call = False
@@ -157,9 +168,9 @@ def executed(counts: str) -> collections.Counter[int]:
 
 
 def pattern(symbol: str) -> str:
-    """What the linker finds the section of `symbol` by in any build."""
+    """What the linker finds the section of `symbol` by in any build, `#[cold]` or not."""
     without_digest = re.sub(r"17h[0-9a-f]{16}E(?:\.llvm\.\d+)?$", "17h*", symbol)
-    return f"    *(.text.{without_digest.replace('$', '?')})\n"
+    return f"    *(.text*.{without_digest.replace('$', '?')})\n"
 
 
 def pieces(own: list[Function], loads: list[dict[int, float]]) -> list[Piece]:
@@ -220,15 +231,20 @@ def ordered(placed: list[Piece], loads: int) -> tuple[list[Piece], float]:
     chance = random.Random(1)
 
     def misses(order: list[int]) -> float:
-        sets: list[list[list[float]]] = [[[] for _ in range(SETS)] for _ in range(loads)]
+        run: dict[int, list[float]] = {}
         position = 0
         for number in order:
             first, phase = divmod(position, in_line)
             for line, rates in lines[number][phase]:
-                for own, rate in zip(sets, rates, strict=True):
-                    if rate:
-                        own[(first + line) % SETS].append(rate)
+                # The end of one piece and the start of the next may share a line.
+                before = run.get(first + line)
+                run[first + line] = rates if before is None else [*map(max, before, rates)]
             position += placed[number].steps
+        sets: list[list[list[float]]] = [[[] for _ in range(SETS)] for _ in range(loads)]
+        for line, rates in run.items():
+            for own, rate in zip(sets, rates, strict=True):
+                if rate:
+                    own[line % SETS].append(rate)
         return sum(evicted(own) for load in sets for own in load if len(own) > WAYS)
 
     order = list(range(len(placed)))
@@ -252,6 +268,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     try:
+        own = functions(arguments.program)
         loads = []
         with tempfile.TemporaryDirectory() as folder:
             for load, span in LOADS:
@@ -260,7 +277,7 @@ def main() -> int:
     except BenchError as error:
         return failed(error)
     progress(f"{ORDERS} orders")
-    order, misses = ordered(pieces(functions(arguments.program), loads), len(loads))
+    order, misses = ordered(pieces(own, loads), len(loads))
     SCRIPT.write_text(HEAD + "".join(piece.pattern for piece in order) + TAIL)
     print(f"{SCRIPT}: {len(order)} functions, some {misses / len(loads):.0f} misses a packet")
     return 0
