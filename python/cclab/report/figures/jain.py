@@ -80,7 +80,7 @@ def draw(results: Results) -> Drawing | None:
         whisker(axes, x, value, cap=cap, color=style["color"])
         label = ", ".join(filter(None, (place.series, beside.where)))
         style |= {"linestyle": "none"}
-        axes.plot(x, value.mean, zorder=3, markersize=size_pt(value), **style)
+        axes.plot(x, value.mean, zorder=3, markersize=size_pt(value), label=label, **style)
         handles.setdefault(label, legend.entry(label, markersize=ALONE_PT, **style))
         if alone:  # The numbers of several would hide each other.
             axes.annotate(
