@@ -17,9 +17,11 @@ impl Network {
     #[inline(always)]
     pub(crate) fn offer<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
         let link = &self.links[index];
+        if link.asks() {
+            return self.offer_asked(index, held, since, watch);
+        }
         match &link.fittings {
             None => self.admit_bare(index, held, since, watch),
-            Some(_) if link.asks() => self.offer_asked(index, held, since, watch),
             Some(_) => self.offer_fitted(index, held, since, watch),
         }
     }
@@ -30,10 +32,10 @@ impl Network {
         if unlikely(self.has_entry(index)) {
             return self.pass_entry(index, held, since, watch);
         }
-        self.admit_by::<W, true>(index, held, since, watch);
+        self.admit_foreseen::<W, true>(index, held, since, watch);
     }
 
-    /// As [`Network::offer`], of a link that has something beside, and whose queue is asked.
+    /// As [`Network::offer`], of a link whose queue is asked.
     #[inline(never)]
     fn offer_asked<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
         if self.has_entry(index) {
@@ -51,22 +53,26 @@ impl Network {
 
     /// A packet comes to the queue of a link.
     pub(crate) fn admit<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
-        match &self.links[index].fittings {
+        let link = &self.links[index];
+        if link.asks() {
+            return self.admit_asked(index, held, watch);
+        }
+        match &link.fittings {
             None => self.admit_bare(index, held, since, watch),
-            Some(_) => self.admit_by::<W, true>(index, held, since, watch),
+            Some(_) => self.admit_foreseen::<W, true>(index, held, since, watch),
         }
     }
 
-    /// As [`Network::admit`], of a link that has nothing beside.
+    /// As [`Network::admit`], of a link that has nothing beside, and whose departures are foreseen.
     #[inline(never)]
     fn admit_bare<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
-        self.admit_by::<W, false>(index, held, since, watch);
+        self.admit_foreseen::<W, false>(index, held, since, watch);
     }
 
-    /// As [`Network::admit`], of a link that has something beside if it is `FITTED`. In one piece where
-    /// departures are foreseen: most packets come there.
+    /// As [`Network::admit`], of a link whose departures are foreseen, and that has something beside if it
+    /// is `FITTED`. In one piece: most packets come there.
     #[inline(always)]
-    fn admit_by<W: Watch, const FITTED: bool>(
+    fn admit_foreseen<W: Watch, const FITTED: bool>(
         &mut self,
         index: usize,
         held: Held,
@@ -74,9 +80,6 @@ impl Network {
         watch: &mut W,
     ) {
         let link = &mut self.links[index];
-        if link.asks() {
-            return self.admit_asked(index, held, watch);
-        }
         let packet = self.wires.packet(&held);
         let seen = W::ON.then_some(*packet);
         let foreseen = link.foresee::<FITTED>(packet, since, self.now);

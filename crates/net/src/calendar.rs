@@ -20,7 +20,7 @@ impl Key {
     /// apart: a day at ten million acts a second.
     #[inline]
     pub fn new(time: Time, sequence: u64) -> Key {
-        Key((u128::from(time.as_nanos()) << 64) | (u128::from(sequence) << ELEMENT_BITS))
+        Key((u128::from(time.as_nanos()) << 64) | u128::from(sequence << ELEMENT_BITS))
     }
 
     /// At `time`, before every other act of that instant: for what only looks on.

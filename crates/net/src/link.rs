@@ -393,6 +393,10 @@ impl Link {
         debug_assert_eq!(FITTED, self.fittings.is_some());
         self.counters.offered += 1;
         let bytes = u64::from(packet.wire_len);
+        let mut sojourn = match &mut self.fittings {
+            Some(fittings) if FITTED => fittings.sojourn.as_deref_mut(),
+            _ => None,
+        };
         let (Some(clock), Service::Foreseen(fifo)) = (self.tx, &mut self.service) else {
             self.counters.taken_bytes += bytes;
             return Some([now, now + self.delay]);
@@ -403,8 +407,8 @@ impl Link {
         } else {
             while let Some(departed) = fifo.pop_departed(now, since) {
                 self.counters.taken_bytes += departed.bytes;
-                if FITTED {
-                    record_sojourn(&mut self.fittings, departed.waits);
+                if let Some(sojourn) = &mut sojourn {
+                    sojourn.record(departed.waits.as_nanos());
                 }
             }
         }
@@ -423,8 +427,8 @@ impl Link {
         } else {
             fifo.pass(now);
             self.counters.taken_bytes += bytes;
-            if FITTED {
-                record_sojourn(&mut self.fittings, Time::ZERO);
+            if let Some(sojourn) = &mut sojourn {
+                sojourn.record(0);
             }
         }
         let amount = if FITTED { self.counted(bytes) } else { bytes };

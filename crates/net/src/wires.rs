@@ -138,9 +138,11 @@ fn slot_of(entry: u128) -> usize {
     element_of(entry) as usize
 }
 
-/// The first of `few` and of all `others`: out of the way of networks that need few lanes.
+/// The first of `few` and of what is beyond the first few of `all`: out of the way of networks that need few
+/// lanes, and by reference, as copies of them would be made on that way.
 #[inline(never)]
-fn first_of_many(few: u128, [e, f, g, h]: [u128; 4]) -> u128 {
+fn first_of_many(few: u128, all: &[u128; LANES + 1]) -> u128 {
+    let [_, _, _, _, e, f, g, h] = *all;
     few.min(e.min(f).min(g.min(h)))
 }
 
@@ -335,11 +337,11 @@ impl Wires {
     /// The first of all entries.
     #[inline(always)]
     fn first_of_all(&self) -> u128 {
-        let [a, b, c, d, others @ ..] = self.first;
+        let [a, b, c, d, ..] = self.first;
         let few = a.min(b).min(c.min(d));
         match self.uses_many {
             false => few,
-            true => first_of_many(few, others),
+            true => first_of_many(few, &self.first),
         }
     }
 

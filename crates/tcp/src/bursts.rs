@@ -21,27 +21,20 @@ impl Sender {
     /// The segments of new data that may leave at once, or what holds them back.
     #[inline]
     pub(crate) fn burst(&mut self, now: Time, window: u64) -> Result<u64, Limit> {
-        let Some(rules) = self.flight.profile.bursts else {
+        let Some(most) = self.full_burst() else {
             return Ok(1); // each segment is judged, and paced, by itself
         };
-        let most = self.full_burst(&rules);
         if self.queue.is_some() {
-            return self.burst_of_packet(now, window, most, &rules);
+            return self.burst_of_packet(now, window, most);
         }
-        self.burst_of_segments(now, window, most, &rules)
+        self.burst_of_segments(now, window, most)
     }
 
     /// As [`Sender::burst`], where the send buffer is not one of packets.
     #[inline(never)]
-    fn burst_of_segments(
-        &self,
-        now: Time,
-        window: u64,
-        most: u64,
-        rules: &Bursts,
-    ) -> Result<u64, Limit> {
+    fn burst_of_segments(&self, now: Time, window: u64, most: u64) -> Result<u64, Limit> {
         let (by_cwnd, by_rwnd) = self.room(window);
-        match self.deferred(now, window, [by_cwnd, most], None, rules) {
+        match self.deferred(now, window, [by_cwnd, most], None) {
             Some(limit) => Err(limit),
             // No more than half of the window at once (`tcp_cwnd_test`).
             None => {
@@ -52,13 +45,7 @@ impl Sender {
     }
 
     /// As [`Sender::burst`], off the first packet of the send buffer (`tcp_write_xmit`).
-    fn burst_of_packet(
-        &mut self,
-        now: Time,
-        window: u64,
-        most: u64,
-        rules: &Bursts,
-    ) -> Result<u64, Limit> {
+    fn burst_of_packet(&mut self, now: Time, window: u64, most: u64) -> Result<u64, Limit> {
         let cwnd = self.flight.segments_of(window);
         let room = cwnd.saturating_sub(self.flight.board.segments_in_flight());
         let quota = Sender::quota_of(cwnd, room).min(most).max(1);
@@ -70,7 +57,7 @@ impl Sender {
         let by_cwnd = room * self.flight.mss;
         if head.len > self.flight.mss
             && self.leave != Leave::One
-            && let Some(limit) = self.deferred(now, window, [by_cwnd, most], Some(head), rules)
+            && let Some(limit) = self.deferred(now, window, [by_cwnd, most], Some(head))
         {
             return Err(limit);
         }
@@ -177,27 +164,29 @@ impl Sender {
 
     /// Bytes of a full burst, of one segment where the stack sends none.
     pub(crate) fn burst_bytes(&mut self) -> u64 {
-        let segments = self.flight.profile.bursts;
-        segments.map_or(1, |rules| self.full_burst(&rules).max(1)) * self.flight.mss
+        self.full_burst().map_or(1, |segments| segments.max(1)) * self.flight.mss
     }
 
-    /// Segments of a full burst.
+    /// Segments of a full burst; `None`: the stack sends no bursts.
     #[inline(always)] // once for each packet: a call costs more than what it does
-    fn full_burst(&mut self, rules: &Bursts) -> u64 {
+    fn full_burst(&mut self) -> Option<u64> {
         let (rate, min_rtt_us, least) = match &mut self.flight.cc {
             Control::Linux(linux) => {
+                let rules = self.flight.profile.bursts.as_ref()?;
                 if let Some(segments) = linux.burst_segments() {
                     rarely();
-                    return segments.clamp(1, (rules.most / self.flight.mss).max(1));
+                    return Some(segments.clamp(1, (rules.most / self.flight.mss).max(1)));
                 }
                 let least = linux.least_burst();
                 (linux.burst_rate(), linux.min_rtt_us(), least)
             }
             Control::Own(_) => {
                 rarely();
-                self.own_rate(rules)
+                let rules = self.flight.profile.bursts?;
+                self.own_rate(&rules)
             }
         };
+        let rules = self.flight.profile.bursts.as_ref()?;
         // Short paths get more (`tcp_tso_rtt_log`).
         let halvings = min_rtt_us >> rules.rtt_log;
         let extra = if halvings < 32 {
@@ -206,7 +195,7 @@ impl Sender {
             0
         };
         let bytes = ((rate >> rules.rate_shift) + extra).min(rules.most);
-        (bytes / self.flight.mss).max(least.unwrap_or(rules.least))
+        Some((bytes / self.flight.mss).max(least.unwrap_or(rules.least)))
     }
 
     /// Of a variant that keeps the window: bytes per second, the least round-trip time in microseconds,
@@ -248,8 +237,8 @@ impl Sender {
         window: u64,
         [by_cwnd, most]: [u64; 2],
         head: Option<Head>,
-        rules: &Bursts,
     ) -> Option<Limit> {
+        let rules = self.flight.profile.bursts.as_ref()?;
         let available = match head {
             Some(head) => head.len,
             None => self.flight.written.saturating_sub(self.flight.snd_nxt),

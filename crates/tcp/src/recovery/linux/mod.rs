@@ -291,8 +291,10 @@ impl Linux {
     /// The rate at which the variant asks segments to leave.
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
-        let asked = self.tcp.pacing_status == PacingStatus::Needed as u32;
-        self.kept_rate().filter(|_| asked)
+        match self.tcp.pacing_status == PacingStatus::Needed as u32 {
+            true => self.kept_rate(),
+            false => None,
+        }
     }
 
     /// The columns of the variant's inner state.
