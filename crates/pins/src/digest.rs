@@ -74,6 +74,9 @@ impl Probe for Digested {
 pub struct Kept(pub Trace);
 
 impl Probe for Kept {
+    fn looks_at_packets(&self) -> bool {
+        false
+    }
     fn wants_acks(&self, _: Time) -> bool {
         false
     }

@@ -30,10 +30,11 @@ extern crate self as cclab_sim;
 
 use cclab_net::NotConserved;
 use cclab_spec::Scenario;
+use cclab_trace::Probe;
 pub use cclab_trace::Progress;
 use cclab_trace::schema::RunSummary;
-use cclab_trace::{Event, Probe};
 use cclab_units::Time;
+use world::World;
 
 pub use describe::describe;
 pub use own::{OwnVariant, OwnVariants};
@@ -129,28 +130,10 @@ pub fn run_with<P: Probe>(
     if let Some(Unsupported { path, what }) = refused.next() {
         return Err(SimError::Unsupported { path, what });
     }
-    if !P::ON && scenario.flows.iter().any(|flow| flow.udp.is_some()) {
-        // What became of each datagram is known from what is seen of losses.
-        return world::World::new(scenario, seed, &mut Onlooker, own).run(progress);
+    // What became of each datagram is known from what is seen of losses.
+    let has_datagrams = scenario.flows.iter().any(|flow| flow.udp.is_some());
+    match probe.looks_at_packets() || has_datagrams {
+        true => World::<P, true>::new(scenario, seed, probe, own).run(progress),
+        false => World::<P, false>::new(scenario, seed, probe, own).run(progress),
     }
-    world::World::new(scenario, seed, probe, own).run(progress)
-}
-
-/// Wants nothing, but has what happens looked at.
-struct Onlooker;
-
-impl Probe for Onlooker {
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
-    fn record(&mut self, _: Time, _: Event<'_>) {}
 }

@@ -1,7 +1,5 @@
 //! What a trace is to see of a network, whoever stands around it.
 
-use std::marker::PhantomData;
-
 use cclab_layout::{BOTTLENECK, Layout, LinkId, LinkKind};
 use cclab_net::{ROUTES, Sight, Watch};
 use cclab_packet::Packet;
@@ -12,24 +10,20 @@ use cclab_units::Time;
 
 use crate::traffic::Traffic;
 
-/// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
+/// Looks on at the network for a probe, if it `SEES`: what it sees waits here until the hosts can be asked
 /// what they know of it.
-pub struct Lookout<P> {
+pub struct Lookout<const SEES: bool> {
     /// What was seen and not yet told.
     pub seen: Vec<Sight>,
     /// How many links are under study, there and back, whose queues the probe wants to know of; they
     /// are the first.
     queues: usize,
     points: LinkPoints,
-    probe: PhantomData<P>,
 }
 
-impl<P> Lookout<P> {
+impl<const SEES: bool> Lookout<SEES> {
     /// One for `probe` of a run of `scenario`.
-    pub fn new(scenario: &Scenario, layout: &Layout, probe: &P) -> Lookout<P>
-    where
-        P: Probe,
-    {
+    pub fn new<P: Probe>(scenario: &Scenario, layout: &Layout, probe: &P) -> Lookout<SEES> {
         Lookout {
             seen: Vec::new(),
             queues: match probe.looks_at_queues() {
@@ -37,7 +31,6 @@ impl<P> Lookout<P> {
                 false => 0,
             },
             points: LinkPoints::new(scenario, layout),
-            probe: PhantomData,
         }
     }
 
@@ -52,8 +45,8 @@ impl<P> Lookout<P> {
     }
 }
 
-impl<P: Probe> Watch for Lookout<P> {
-    const ON: bool = P::ON;
+impl<const SEES: bool> Watch for Lookout<SEES> {
+    const ON: bool = SEES;
 
     fn wants_queue(&self, link: usize) -> bool {
         link < self.queues || !self.points.of(link as u32, End::Near).is_empty()

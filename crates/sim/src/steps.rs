@@ -75,7 +75,7 @@ pub fn in_steps(
     let mut tally = Tally {
         flows: vec![Interval::default(); scenario.flows.len()],
     };
-    let mut world = World::new(scenario, seed, &mut tally, own);
+    let mut world = World::<_, true>::new(scenario, seed, &mut tally, own);
     let mut standing = Standing::default();
     loop {
         look(&mut world, &mut standing);
@@ -90,7 +90,7 @@ pub fn in_steps(
 }
 
 /// Writes how the flows of `world` stand into `standing`, and begins a new interval.
-fn look(world: &mut World<'_, Tally>, standing: &mut Standing) {
+fn look(world: &mut World<'_, Tally, true>, standing: &mut Standing) {
     standing.now = world.now();
     standing.flows.clear();
     let flows = world.flows().iter().map(|flow| match flow {

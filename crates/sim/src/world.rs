@@ -37,14 +37,14 @@ const EVENTS_PER_REPORT: u64 = 8192;
 /// is fetched saves, with 2,000 less, where that cache has 2 MB.
 const FLOWS_BEYOND_THE_CACHE: usize = 1_500;
 
-/// A running simulation.
-pub struct World<'a, P> {
+/// A running simulation. What packets do is told only if it `SEES` them.
+pub struct World<'a, P, const SEES: bool> {
     scenario: &'a Scenario,
     net: Network,
     hosts: Hosts<'a>,
     timers: Timers,
     probe: &'a mut P,
-    lookout: Lookout<P>,
+    lookout: Lookout<SEES>,
     captures: Captures,
     sampler: Sampler,
     states: States,
@@ -57,6 +57,8 @@ pub struct World<'a, P> {
     active: usize,
     /// A flow whose variant returned nonsense.
     faulty: Option<usize>,
+    /// Whether no flow is active, or one is faulty.
+    halts: bool,
     /// How much has happened.
     events: u64,
     end: Time,
@@ -70,14 +72,14 @@ struct Timers {
     probes: u32,
 }
 
-impl<'a, P: Probe> World<'a, P> {
+impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
     /// The world of `scenario` at its beginning; `own` are the variants of its files.
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
         probe: &'a mut P,
         own: &OwnVariants,
-    ) -> World<'a, P> {
+    ) -> World<'a, P, SEES> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let counting = Counting {
@@ -126,6 +128,7 @@ impl<'a, P: Probe> World<'a, P> {
             warm: None,
             active: count + lasting,
             faulty: None,
+            halts: count + lasting == 0,
             events: 0,
             end,
             hosts: Hosts {
@@ -163,9 +166,10 @@ impl<'a, P: Probe> World<'a, P> {
     /// whether it is.
     pub(crate) fn advance(&mut self, until: Time, progress: &Progress) -> Result<bool, SimError> {
         let until = until.min(self.end);
+        let last = until.min(Time::NEVER - Time::from_nanos(1));
         let mut over = loop {
             let (time, next) = self.net.next();
-            if time > until || time == Time::NEVER {
+            if time > last {
                 break time == Time::NEVER;
             }
             self.net.pass_time(time);
@@ -177,7 +181,7 @@ impl<'a, P: Probe> World<'a, P> {
             if unlikely(self.events.is_multiple_of(EVENTS_PER_REPORT)) && progress.report(time) {
                 return Err(SimError::Cancelled { at: time });
             }
-            if unlikely(self.active == 0 || self.faulty.is_some()) {
+            if unlikely(self.halts) {
                 break true;
             }
         };
@@ -266,7 +270,7 @@ impl<'a, P: Probe> World<'a, P> {
             self.look_ahead();
         }
         let held = self.net.arrive(&mut self.lookout);
-        if P::ON {
+        if SEES {
             self.tell();
         }
         if let Some(held) = held {
@@ -278,7 +282,7 @@ impl<'a, P: Probe> World<'a, P> {
     #[inline]
     fn on_act(&mut self, element: u32) {
         let timer = self.net.act(element, &mut self.lookout);
-        if P::ON {
+        if SEES {
             self.tell();
         }
         match timer {

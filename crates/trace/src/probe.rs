@@ -32,6 +32,11 @@ pub trait Probe {
     /// False only for probes that are always off.
     const ON: bool = true;
 
+    /// Whether anything is wanted at any time of packets, acknowledgements, queues, losses or states. If not,
+    /// samples and transfers alone are told, and a run takes less time.
+    fn looks_at_packets(&self) -> bool {
+        true
+    }
     /// Whether acknowledgements are wanted at `now`.
     fn wants_acks(&self, now: Time) -> bool;
     /// Whether the inner state of variants is wanted at `now`.
@@ -57,6 +62,9 @@ pub trait Probe {
 impl Probe for () {
     const ON: bool = false;
 
+    fn looks_at_packets(&self) -> bool {
+        false
+    }
     fn looks_at_queues(&self) -> bool {
         false
     }

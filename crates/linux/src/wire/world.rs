@@ -66,7 +66,7 @@ pub struct World<'a> {
     pub(super) frames: Frames,
     /// None once the run is over.
     pub(super) records: Option<Records<'a>>,
-    pub(super) lookout: Lookout<Recorder>,
+    pub(super) lookout: Lookout<true>,
     pub(super) captures: Captures,
     news: Vec<Option<u32>>,
     /// How many guests have flows that go on.

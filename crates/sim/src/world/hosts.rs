@@ -19,7 +19,7 @@ pub(super) struct Hosts<'a> {
     pub(super) probes: Probes,
 }
 
-impl<'a, P: Probe> World<'a, P> {
+impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
     /// A packet has reached its host.
     #[inline]
     pub(super) fn receive(&mut self, held: cclab_net::wires::Held) {
@@ -33,7 +33,7 @@ impl<'a, P: Probe> World<'a, P> {
                 None => self.receive_traffic(&packet),
             };
         }
-        if P::ON {
+        if SEES {
             let packet = *packet;
             let side = if packet.backward { SENDER } else { RECEIVER };
             self.capture(self.captures.hosts[side][index], &packet);
@@ -43,7 +43,7 @@ impl<'a, P: Probe> World<'a, P> {
         let syn = packet.has(flags::SYN);
         let side = flow.receive(self.net.now(), packet);
         self.net.release(held);
-        if P::ON {
+        if SEES {
             match side {
                 SENDER => self.pump_flow::<SENDER>(index),
                 _ => self.pump_flow::<RECEIVER>(index),
@@ -61,7 +61,7 @@ impl<'a, P: Probe> World<'a, P> {
         if side == SENDER && !syn && unlikely(self.triggers.wait()) {
             self.trigger(index);
         }
-        if P::ON && side == SENDER && !syn {
+        if SEES && side == SENDER && !syn {
             if self.probe.wants_acks(self.net.now()) {
                 self.trace_ack(index);
             }
@@ -107,7 +107,7 @@ impl<'a, P: Probe> World<'a, P> {
         if self.triggers.wait() {
             self.trigger(index);
         }
-        if P::ON {
+        if SEES {
             self.trace_state(index);
         }
     }
@@ -132,12 +132,12 @@ impl<'a, P: Probe> World<'a, P> {
     /// Lets one side of a flow send what it may.
     #[inline]
     fn pump_flow<const SIDE: Side>(&mut self, index: usize) {
-        if P::ON {
+        if SEES {
             let point = self.captures.hosts[SIDE][index];
             self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
         }
         let flow = &mut self.hosts.flows[index];
-        let has_ended = match P::ON {
+        let has_ended = match SEES {
             true => let_wake::<SIDE>(&mut self.net, flow, index),
             false => pump_unseen::<SIDE, _>(&mut self.net, flow, index, &mut self.lookout),
         };
@@ -163,6 +163,7 @@ impl<'a, P: Probe> World<'a, P> {
             Flow::Udp(flow) => flow.end(),
         }
         self.active -= 1;
+        self.halts |= self.active == 0 || self.faulty.is_some();
         if P::ON && self.sampler.on_end() {
             self.sample();
         }
@@ -173,8 +174,10 @@ impl<'a, P: Probe> World<'a, P> {
         let timer = self.timers.traffic;
         let traffic = &mut self.hosts.traffic;
         traffic.send_into(&mut self.net, timer, &mut self.lookout);
-        if P::ON {
+        if SEES {
             self.tell();
+        }
+        if P::ON {
             let now = self.net.now();
             for (began, transfer) in self.hosts.traffic.ended() {
                 self.probe.record(now, Event::Transfer(began, transfer));
@@ -182,6 +185,7 @@ impl<'a, P: Probe> World<'a, P> {
         }
         if self.hosts.traffic.fault.is_some() {
             self.faulty = Some(self.hosts.flows.len());
+            self.halts = true;
         }
     }
 
@@ -194,7 +198,7 @@ impl<'a, P: Probe> World<'a, P> {
         point: Option<u32>,
     ) {
         let now: Time = self.net.now();
-        if !P::ON {
+        if !SEES {
             return send_all(
                 &mut self.net,
                 host(&mut self.hosts),
@@ -208,12 +212,12 @@ impl<'a, P: Probe> World<'a, P> {
             let Some(port) = host(&mut self.hosts).transmit(now, side, packet) else {
                 return self.net.release(held);
             };
-            if P::ON {
+            if SEES {
                 let packet = *packet;
                 self.capture(point, &packet);
             }
             self.net.inject(port, held, &mut self.lookout);
-            if P::ON {
+            if SEES {
                 self.tell();
             }
         }

@@ -13,7 +13,7 @@ use crate::summary;
 use crate::udp_flow::UdpFlow;
 use crate::warmup::Counted;
 
-impl<P: Probe> World<'_, P> {
+impl<P: Probe, const SEES: bool> World<'_, P, SEES> {
     fn traced_flow(&self, packet: &Packet) -> u32 {
         traced_flow(self.scenario, &self.hosts.traffic, packet)
     }
