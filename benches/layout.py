@@ -43,6 +43,9 @@ LINE_BYTES = 64
 PAGE_BYTES = SETS * LINE_BYTES
 # Where a function may begin.
 STEP_BYTES = 16
+# What the symbol of a function over types has. Each program has others of them, and as many as it
+# has types: they lie behind the rest, whose places they would move.
+OVER_TYPES = re.compile(r"\?LT\?[A-Z]\?|_ZN\d(?:core|alloc)\d")
 # Orders that are looked at.
 ORDERS = 12_000
 # By how many misses, of a packet of each load together, an order may be worse than the last, on
@@ -247,13 +250,17 @@ def ordered(placed: list[Piece], loads: int) -> tuple[list[Piece], float]:
                     own[line % SETS].append(rate)
         return sum(evicted(own) for load in sets for own in load if len(own) > WAYS)
 
-    order = list(range(len(placed)))
+    over_types = [bool(OVER_TYPES.search(piece.pattern)) for piece in placed]
+    order = sorted(range(len(placed)), key=over_types.__getitem__)
+    bound = over_types.count(False)
+    places = {False: range(bound), True: range(bound, len(placed))}
     now = misses(order)
     warm, cold = WARMTH
     for step in range(ORDERS):
         warmth = warm * (cold / warm) ** (step / ORDERS)
         other = order.copy()
-        other.insert(chance.randrange(len(order)), other.pop(chance.randrange(len(order))))
+        moved = other.pop(chance.randrange(len(order)))
+        other.insert(chance.choice(places[over_types[moved]]), moved)
         then = misses(other)
         if then <= now or chance.random() < math.exp((now - then) / warmth):
             order, now = other, then
