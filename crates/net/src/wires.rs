@@ -28,14 +28,16 @@ const NEVER: u128 = u128::MAX;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Lanes. With the buckets they are a power of two, so that a masked index needs no check.
-const LANES: usize = 7;
+/// Lanes. With the buckets they are a power of two, so that a masked index needs no check. A hundred flows that
+/// send in bursts, each over a link of its own, have a dozen in use at times.
+const LANES: usize = 15;
 const _: () = assert!((LANES + 1).is_power_of_two());
 /// What comes from the calendar queue.
 const BUCKETS: usize = LANES;
-/// So many of the lanes are looked through as long as no other is in use. A dumbbell has two delays
-/// in two directions.
+/// So many of the lanes are looked through for the first entry of all; of the others, which are in groups of as
+/// many, the first is kept. A dumbbell has two delays in two directions.
 const FEW: usize = 4;
+const GROUPS: usize = (LANES + 1) / FEW;
 
 /// Entries of a lane between the one that leaves and the one whose packet is fetched.
 const FETCHED: usize = 16;
@@ -116,8 +118,10 @@ pub struct Wires {
     /// What was put last in each lane, and may be gone; [`NEVER`] where nothing is put without looking at
     /// the others first: in the buckets, and in a lane that was left.
     last: [u128; LANES + 1],
-    /// Whether any lane is in use beyond the first few, or the buckets.
-    uses_many: bool,
+    /// The first entry of each group beyond the first few lanes, which have none here.
+    groups: [u128; GROUPS],
+    /// The first of these.
+    beyond: u128,
     /// The lane that suited the last packet of each link.
     lane_of: Vec<u8>,
     /// Whether memory is fetched ahead of packets.
@@ -138,14 +142,6 @@ fn slot_of(entry: u128) -> usize {
     element_of(entry) as usize
 }
 
-/// The first of `few` and of what is beyond the first few of `all`: out of the way of networks that need few
-/// lanes, and by reference, as copies of them would be made on that way.
-#[inline(never)]
-fn first_of_many(few: u128, all: &[u128; LANES + 1]) -> u128 {
-    let [_, _, _, _, e, f, g, h] = *all;
-    few.min(e.min(f).min(g.min(h)))
-}
-
 impl Wires {
     /// Empty wires of `links` links; `fetches` where packets touch more than the cache holds.
     pub fn new(links: usize, fetches: bool) -> Wires {
@@ -158,7 +154,8 @@ impl Wires {
             buckets: Buckets::new(),
             first: [NEVER; LANES + 1],
             last: std::array::from_fn(|lane| if lane == BUCKETS { NEVER } else { 0 }),
-            uses_many: false,
+            groups: [NEVER; GROUPS],
+            beyond: NEVER,
             lane_of: vec![0; links],
             fetches,
             left: 0,
@@ -190,9 +187,9 @@ impl Wires {
     /// If there are more than 2^24 packets on their way or waiting in queues that are asked.
     #[inline]
     pub fn reserve(&mut self) -> Held {
-        let slot = match self.free {
-            NONE => self.grow(),
-            free => free as usize,
+        let slot = match unlikely(self.free == NONE) {
+            true => self.grow(),
+            false => self.free as usize,
         };
         self.free = self.passages[slot].place;
         Held(slot as u32)
@@ -292,6 +289,9 @@ impl Wires {
         if unlikely(time_of(self.first[lane]) == Time::NEVER) {
             self.first[lane] = entry; // nothing was there
             self.next = self.next.min(entry);
+            if lane >= FEW {
+                self.note_beyond(entry, lane);
+            }
         }
     }
 
@@ -305,7 +305,6 @@ impl Wires {
         let fitting = (0..LANES).filter(|&lane| last(lane) < entry);
         let lane = fitting.max_by_key(|&lane| (last(lane), LANES - lane));
         self.passages[slot_of(entry)].place = lane.unwrap_or(BUCKETS) as u32;
-        self.uses_many |= lane.is_none_or(|lane| lane >= FEW);
         if let Some(lane) = lane {
             self.lane_of[link as usize] = lane as u8;
             self.put_in_lane(entry, lane);
@@ -313,6 +312,7 @@ impl Wires {
             self.buckets.put(entry);
             self.first[BUCKETS] = self.buckets.first();
             self.next = self.next.min(entry);
+            self.note_beyond(entry, BUCKETS);
         }
     }
 
@@ -338,11 +338,7 @@ impl Wires {
     #[inline(always)]
     fn first_of_all(&self) -> u128 {
         let [a, b, c, d, ..] = self.first;
-        let few = a.min(b).min(c.min(d));
-        match self.uses_many {
-            false => few,
-            true => first_of_many(few, &self.first),
-        }
+        a.min(b).min(c.min(d)).min(self.beyond)
     }
 
     /// Takes the first entry of a lane away, or of the buckets.
@@ -354,6 +350,27 @@ impl Wires {
             true => self.leave_buckets(),
             false => self.leave_lane(lane),
         };
+        if unlikely(lane >= FEW) {
+            self.renew_beyond(lane);
+        }
+    }
+
+    /// An entry came to a lane beyond the first few, or to the buckets.
+    #[inline]
+    fn note_beyond(&mut self, entry: u128, lane: usize) {
+        let group = &mut self.groups[lane / FEW];
+        *group = entry.min(*group);
+        self.beyond = self.beyond.min(entry);
+    }
+
+    /// What was first in a lane beyond the first few was taken, or in the buckets.
+    #[inline(never)]
+    fn renew_beyond(&mut self, lane: usize) {
+        let (lanes, _) = self.first.as_chunks::<FEW>();
+        let [a, b, c, d] = lanes[lane / FEW];
+        self.groups[lane / FEW] = a.min(b).min(c.min(d));
+        let [_, a, b, c] = self.groups;
+        self.beyond = a.min(b).min(c);
     }
 
     #[inline(never)]
@@ -373,7 +390,7 @@ impl Wires {
             self.fetch_behind(lane);
         }
         let next = self.lanes[lane].advance().copied();
-        if next.is_none() && self.uses_many {
+        if next.is_none() && time_of(self.beyond) != Time::NEVER {
             self.on_emptied(lane);
         }
         next.unwrap_or(NEVER)
@@ -396,8 +413,6 @@ impl Wires {
     /// what comes after it, each of which would be looked through for ever.
     #[inline(never)]
     fn on_emptied(&mut self, emptied: usize) {
-        let mut others = (FEW..=BUCKETS).filter(|&lane| lane != emptied);
-        self.uses_many = others.any(|lane| self.first[lane] != NEVER);
         if emptied >= FEW {
             // No entry is less: what is put there next is noticed in `find_lane`.
             self.last[emptied] = NEVER;

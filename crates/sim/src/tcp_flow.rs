@@ -125,11 +125,11 @@ impl TcpFlow {
     }
 
     fn act_as_sender(&mut self, now: Time) {
-        if self.started.time().is_none() {
+        if unlikely(self.started.time().is_none()) {
             self.started = Noted::at(now);
             self.sender.connect(now);
         }
-        if self.application.deadline() <= now {
+        if unlikely(self.application.deadline() <= now) {
             if self.application.holds_back(now) {
                 let written = self.sender.withdraw();
                 self.application.on_withdrawn(written);

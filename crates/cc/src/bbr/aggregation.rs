@@ -2,6 +2,7 @@
 //! window, so that sending goes on through the silence after a burst.
 
 use cclab_interface::{RateSample, Tcp};
+use cclab_units::hint::{rarely, unlikely};
 
 use super::{BW_UNIT, Bbr};
 
@@ -57,11 +58,12 @@ impl Bbr {
     /// `bbr_update_ack_aggregation`.
     pub(super) fn update_aggregation(&mut self, tcp: &Tcp, sample: &RateSample) {
         if sample.acked_sacked == 0 || sample.delivered < 0 || sample.interval_us <= 0 {
+            rarely();
             return;
         }
         let bw = self.bw();
         let aggregation = &mut self.aggregation;
-        if self.bandwidth.round_start {
+        if unlikely(self.bandwidth.round_start) {
             aggregation.on_round();
         }
         let passed = micros_between(tcp.delivered_mstamp, aggregation.began);

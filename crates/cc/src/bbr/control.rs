@@ -1,6 +1,7 @@
 //! What follows from the model: the pacing rate, and the window, in loss recovery too.
 
 use cclab_interface::{CaState, RateSample, Tcp};
+use cclab_units::hint::{likely, rarely, unlikely};
 
 use super::{BW_SHIFT, BW_UNIT, Bbr, GAIN_SHIFT, LEAST_CWND, Mode};
 
@@ -76,7 +77,7 @@ impl Bbr {
     /// `bbr_set_pacing_rate`: down only once the pipe is full.
     pub(super) fn set_pacing_rate(&mut self, tcp: &mut Tcp, bw: u32, gain: u32) {
         let rate = self.rate_of(tcp, bw, gain);
-        if !self.has_seen_rtt && tcp.srtt_us != 0 {
+        if unlikely(!self.has_seen_rtt && tcp.srtt_us != 0) {
             self.init_pacing_rate(tcp);
         }
         if self.pipe.is_full() || rate > tcp.pacing_rate {
@@ -94,7 +95,10 @@ impl Bbr {
     /// `bbr_bdp`: `gain` bandwidth-delay products in segments, rounded up.
     fn bdp(&self, bw: u32, gain: u32) -> u32 {
         match self.rtt.micros() {
-            u32::MAX => UNMEASURED,
+            u32::MAX => {
+                rarely();
+                UNMEASURED
+            }
             micros => {
                 let product = (u64::from(bw) * u64::from(micros)).wrapping_mul(u64::from(gain));
                 (product >> GAIN_SHIFT).div_ceil(BW_UNIT) as u32
@@ -135,7 +139,7 @@ impl Bbr {
             _ => self.next_cwnd(tcp, sample, bw),
         };
         tcp.snd_cwnd = cwnd.min(tcp.snd_cwnd_clamp);
-        if self.mode == Mode::ProbeRtt {
+        if unlikely(self.mode == Mode::ProbeRtt) {
             tcp.snd_cwnd = tcp.snd_cwnd.min(LEAST_CWND);
         }
     }
@@ -149,7 +153,7 @@ impl Bbr {
         let target = (self.bdp(bw, self.gains.cwnd)).wrapping_add(self.extra_window());
         let target = self.with_bursts(tcp, target);
         let grown = cwnd.wrapping_add(acked);
-        let cwnd = if self.pipe.is_full() {
+        let cwnd = if likely(self.pipe.is_full()) {
             grown.min(target)
         } else if cwnd < target || tcp.delivered < UNMEASURED {
             grown
@@ -168,11 +172,11 @@ impl Bbr {
         if sample.losses > 0 {
             cwnd = (cwnd.wrapping_sub(sample.losses as u32) as i32).max(1) as u32;
         }
-        if state == REPAIRS && before != REPAIRS {
+        if unlikely(state == REPAIRS && before != REPAIRS) {
             self.recovery.conserves = true;
             self.bandwidth.begin_round(tcp.delivered);
             cwnd = conserving;
-        } else if before >= REPAIRS && state < REPAIRS {
+        } else if unlikely(before >= REPAIRS && state < REPAIRS) {
             cwnd = cwnd.max(self.recovery.prior_cwnd);
             self.recovery.conserves = false;
         }

@@ -2,6 +2,7 @@
 //! so long, four segments in flight for 200 ms let every flow see the path without its queue.
 
 use cclab_interface::{RateSample, Tcp, after};
+use cclab_units::hint::unlikely;
 
 use super::{Bbr, LEAST_CWND, Mode};
 
@@ -43,12 +44,12 @@ impl Bbr {
             rtt.measured = now;
         }
         let dips = self.constants.dip > 0;
-        if dips && expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+        if unlikely(dips && expired) && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(tcp);
             self.rtt.done_at = 0;
         }
-        if self.mode == Mode::ProbeRtt {
+        if unlikely(self.mode == Mode::ProbeRtt) {
             self.dip(tcp);
         }
         if sample.delivered > 0 {

@@ -2,6 +2,7 @@
 //! off.
 
 use cclab_interface::{RateSample, Tcp};
+use cclab_units::hint::{likely, unlikely};
 
 use super::{Bbr, GAIN_SHIFT, Mode, UNIT};
 
@@ -50,7 +51,7 @@ impl Bbr {
     /// `bbr_check_full_bw_reached`.
     pub(super) fn check_full_pipe(&mut self, sample: &RateSample) {
         let pipe = &mut self.pipe;
-        if pipe.full || !self.bandwidth.round_start || sample.is_app_limited != 0 {
+        if likely(pipe.full || !self.bandwidth.round_start) || sample.is_app_limited != 0 {
             return;
         }
         let bw = self.bandwidth.max();
@@ -66,11 +67,11 @@ impl Bbr {
     /// `bbr_check_drain`.
     pub(super) fn check_drain(&mut self, tcp: &mut Tcp) {
         let bw = self.bandwidth.max();
-        if self.mode == Mode::Startup && self.pipe.full {
+        if unlikely(self.mode == Mode::Startup && self.pipe.full) {
             self.mode = Mode::Drain;
             tcp.snd_ssthresh = self.inflight(tcp, bw, UNIT);
         }
-        if self.mode == Mode::Drain
+        if unlikely(self.mode == Mode::Drain)
             && self.at_departure(tcp, tcp.packets_in_flight()) <= self.inflight(tcp, bw, UNIT)
         {
             self.enter_probe_bw(tcp);

@@ -102,11 +102,11 @@ fn lanes_that_a_burst_needed_are_looked_through_until_it_has_passed() {
             let held = wires.hold(&Packet::default());
             wires.put(at, link, Time::ZERO, held);
         }
-        assert!(wires.uses_many, "six lanes in round {round}");
+        assert_ne!(wires.beyond, NEVER, "six lanes in round {round}");
         let links: Vec<u32> = std::iter::from_fn(|| take(&mut wires))
             .map(|arrival| arrival.link)
             .collect();
         assert_eq!(links, [5, 4, 3, 2, 1, 0]);
-        assert!(!wires.uses_many, "nothing is left of round {round}");
+        assert_eq!(wires.beyond, NEVER, "nothing is left of round {round}");
     }
 }

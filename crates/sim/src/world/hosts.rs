@@ -104,7 +104,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
         self.hosts.flows[index].act(now, now);
         self.pump_flow::<SENDER>(index);
         self.pump_flow::<RECEIVER>(index);
-        if self.triggers.wait() {
+        if unlikely(self.triggers.wait()) {
             self.trigger(index);
         }
         if SEES {

@@ -228,6 +228,7 @@ impl Receiver {
         };
         let changed = linux.acks.on_segment(arrived);
         if let (Some(buffer), Some(payload)) = (&mut self.buffer, changed) {
+            rarely();
             buffer.on_full_segment(payload);
         }
         let placed = match &self.config.buffer {
@@ -256,11 +257,11 @@ impl Receiver {
         let Some(linux) = &mut self.linux else {
             return;
         };
-        if first {
+        if unlikely(first) {
             linux.blocks.release(u64::MAX, false);
         }
         let place = linux.blocks.grow(start, end);
-        if place.unexpected && linux.acks.holds() {
+        if unlikely(place.unexpected) && linux.acks.holds() {
             self.early = Some(Box::new(self.early_ack(now)));
         }
         if let Some(linux) = &mut self.linux {

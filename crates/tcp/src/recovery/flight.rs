@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cclab_cc::{Congestion, CongestionSample, Cx, EcnFeedback, WindowInRecovery};
-use cclab_units::hint::{likely, rarely};
+use cclab_units::hint::{likely, rarely, unlikely};
 use cclab_units::{Stream, Time};
 
 use super::control::Control;
@@ -201,10 +201,15 @@ impl Flight {
     }
 
     /// Tells the variant what was taken for lost, if it wants to know.
+    #[inline]
     pub fn tell_losses(&mut self, now: Time) {
-        if !self.board.tells() {
-            return;
+        if unlikely(self.board.tells()) {
+            self.tell_each(now);
         }
+    }
+
+    #[inline(never)]
+    fn tell_each(&mut self, now: Time) {
         for segment in self.board.lists.just_lost.drain(..) {
             let rng = &mut self.rng;
             self.cc.own().on_lost(&segment, &mut Cx { now, rng });

@@ -1,6 +1,7 @@
 //! What is taken for lost, and what left again.
 
 use cclab_cc::LostSegment;
+use cclab_units::hint::unlikely;
 
 use super::{Scoreboard, Segment, SegmentId};
 
@@ -18,7 +19,7 @@ impl Scoreboard {
         let segment = *segment;
         self.lost_ever += len;
         self.counts.lost_ever = self.counts.lost_ever.wrapping_add(1);
-        if self.tells_losses {
+        if unlikely(self.tells_losses) {
             self.lists.just_lost.push(LostSegment {
                 len,
                 tx_in_flight: u64::from(segment.tx_in_flight),

@@ -3,6 +3,7 @@
 
 use cclab_interface::CaState;
 use cclab_units::Time;
+use cclab_units::hint::{likely, unlikely};
 
 use super::reduction::Partial;
 use super::{Line, Linux, Resend, flag};
@@ -23,10 +24,10 @@ impl Linux {
         let (ece, advanced) = (has(flag::ECE), has(flag::SND_UNA_ADVANCED));
         // Whether more may be lost, as far as that is counted.
         let mut count = duplicate || (has(flag::DATA_SACKED) && self.is_far_ahead(line));
-        if line.board.is_empty() {
+        if unlikely(line.board.is_empty()) {
             line.board.presume_delivered(0);
         }
-        if ece {
+        if unlikely(ece) {
             self.tcp.prior_ssthresh = 0;
         }
         if self.check_reneging(line, flags) {
@@ -88,7 +89,7 @@ impl Linux {
     /// Outside Recovery and Loss, or out of Loss: whether losses begin an episode.
     fn watch(&mut self, line: &mut Line<'_>, flags: &mut u32, duplicate: bool) -> bool {
         let ece = *flags & flag::ECE != 0;
-        if !self.finder.has_sack() && *flags & flag::SND_UNA_ADVANCED != 0 {
+        if unlikely(!self.finder.has_sack()) && *flags & flag::SND_UNA_ADVANCED != 0 {
             line.board.presume_delivered(0);
         }
         self.note_duplicate(line, duplicate, ece);
@@ -105,7 +106,7 @@ impl Linux {
     }
 
     fn note_duplicate(&mut self, line: &mut Line<'_>, duplicate: bool, ece: bool) {
-        if duplicate && !self.finder.has_sack() {
+        if duplicate && unlikely(!self.finder.has_sack()) {
             self.add_duplicate(line, ece);
         }
     }
@@ -135,7 +136,7 @@ impl Linux {
     /// some time to say so.
     fn check_reneging(&mut self, line: &mut Line<'_>, flags: &mut u32) -> bool {
         let signs = flag::SACK_RENEGING | flag::SND_UNA_ADVANCED;
-        if *flags & signs != signs {
+        if likely(*flags & signs != signs) {
             return false;
         }
         let (eighths, _) = line.rtt.scaled();

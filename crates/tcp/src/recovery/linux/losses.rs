@@ -3,6 +3,7 @@
 
 use cclab_interface::CaState;
 use cclab_units::Time;
+use cclab_units::hint::{rarely, unlikely};
 
 use super::{Line, Linux, flag};
 use crate::scoreboard::{Scoreboard, SegmentId};
@@ -88,8 +89,11 @@ impl Linux {
         }
         match self.finder {
             Finder::Time => self.mark_by_time(line, flags),
-            Finder::Count => {} // once more is known, see `mark_by_count`
-            Finder::Duplicates => self.mark_first(line, *flags & flag::SND_UNA_ADVANCED != 0),
+            Finder::Count => rarely(), // once more is known, see `mark_by_count`
+            Finder::Duplicates => {
+                rarely();
+                self.mark_first(line, *flags & flag::SND_UNA_ADVANCED != 0);
+            }
         }
         self.see(line);
     }
@@ -132,9 +136,14 @@ impl Linux {
     /// `tcp_update_scoreboard`, `tcp_mark_head_lost`: what has as many segments SACKed above it as
     /// reordering explains and one more; if none has, the first where recovery begins.
     pub(super) fn mark_by_count(&mut self, line: &mut Line<'_>, begins: bool) {
-        if self.finder != Finder::Count || line.board.is_empty() {
-            return;
+        if unlikely(self.finder == Finder::Count) && !line.board.is_empty() {
+            self.mark_counted(line, begins);
         }
+    }
+
+    /// As [`Linux::mark_by_count`], where losses are found so.
+    #[inline(never)]
+    fn mark_counted(&mut self, line: &mut Line<'_>, begins: bool) {
         let sacked = line.board.delivered_segments() as u32;
         let first = line.board.ids().start;
         if let Some(above) = sacked.checked_sub(self.reordering) {
@@ -152,7 +161,8 @@ impl Linux {
 
     /// `tcp_time_to_recover`.
     pub(super) fn is_time_to_recover(&self, line: &Line<'_>) -> bool {
-        line.board.counts().lost > 0 || (self.finder != Finder::Time && self.is_enough(line))
+        line.board.counts().lost > 0
+            || (unlikely(self.finder != Finder::Time) && self.is_enough(line))
     }
 
     /// `tcp_force_fast_retransmit`: more than reordering explains lies between the first segment

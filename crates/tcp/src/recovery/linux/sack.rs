@@ -2,6 +2,7 @@
 
 use cclab_interface::{CaState, RateSample};
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 
 use super::{Ack, Line, Linux, MAX_REORDERING, flag, rate};
 use crate::scoreboard::Segment;
@@ -54,11 +55,8 @@ impl Linux {
     ) -> Sacked {
         let mut sacked = Sacked::default();
         let mut lowest = line.snd_nxt; // of what shows reordering
-        if let Some((left, right)) = ack.dsack
-            && self.note_dsack(line, left, right, prior_una, &mut sacked)
-            && right > prior_una
-        {
-            self.take_duplicate(line, left, right, &mut lowest);
+        if unlikely(ack.dsack.is_some()) {
+            self.take_dsack(line, ack, prior_una, &mut sacked, &mut lowest);
         }
         let min_rtt = self.min_rtt();
         let high_seq = self.high_seq;
@@ -90,6 +88,24 @@ impl Linux {
             self.check_reordering(line, lowest);
         }
         sacked
+    }
+
+    /// The acknowledgement reports what came again.
+    #[inline(never)]
+    fn take_dsack(
+        &mut self,
+        line: &mut Line<'_>,
+        ack: &Ack<'_>,
+        prior_una: u64,
+        sacked: &mut Sacked,
+        lowest: &mut u64,
+    ) {
+        if let Some((left, right)) = ack.dsack
+            && self.note_dsack(line, left, right, prior_una, sacked)
+            && right > prior_una
+        {
+            self.take_duplicate(line, left, right, lowest);
+        }
     }
 
     /// `tcp_dsack_seen` and the counting of `tcp_check_dsack`. Returns whether the report is
