@@ -3,12 +3,14 @@
 //! Most packets come to links whose departures are foreseen, and which have little or nothing beside:
 //! their way from [`Network::offer`] to the wire is one piece of code, and all else is out of its way.
 
+use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 use cclab_units::hint::unlikely;
 
 use crate::calendar::Key;
 use crate::link::Offered;
 use crate::network::Network;
+use crate::seeing::see_loss;
 use crate::watch::Watch;
 use crate::wires::Held;
 
@@ -81,10 +83,13 @@ impl Network {
     ) {
         let link = &mut self.links[index];
         let packet = self.wires.packet(&held);
-        let seen = W::ON.then_some(*packet);
+        let seen = (W::ON && watch.wants_queue(index)).then(|| *packet);
         let foreseen = link.foresee::<FITTED>(packet, since, self.now);
         match foreseen {
-            None => self.wires.release(held),
+            None => {
+                see_loss(index, packet, DropReason::Queue, watch);
+                self.wires.release(held);
+            }
             Some([departs, arrives]) if FITTED => self.send(index, held, departs, arrives, watch),
             Some([departs, arrives]) => self.put(index, held, departs, arrives),
         }
@@ -104,7 +109,7 @@ impl Network {
     #[inline(always)]
     fn ask<W: Watch>(&mut self, index: usize, held: Held, watch: &mut W) {
         let packet = self.wires.packet(&held);
-        let seen = W::ON.then_some(*packet);
+        let seen = (W::ON && watch.wants_queue(index)).then(|| *packet);
         let link = &mut self.links[index];
         let was_armed = link.is_armed();
         let offered = link.offer(packet, held.slot(), self.now, &mut self.sequence);
@@ -117,7 +122,10 @@ impl Network {
                 self.send(index, held, self.now, *arrives, watch);
             }
             Offered::Queued => held.wait(),
-            Offered::Lost(_) => self.wires.release(held),
+            Offered::Lost(reason) => {
+                see_loss(index, packet, *reason, watch);
+                self.wires.release(held);
+            }
         }
         if let Some(packet) = &seen {
             self.see_offer(index, packet, &offered, watch);

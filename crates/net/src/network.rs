@@ -301,7 +301,8 @@ impl Network {
         self.transmitters.set(place, next);
         if let Some(Leaving { departure, arrives }) = &leaving {
             let held = self.wires.resume(&departure.packet);
-            let seen = W::ON.then(|| *self.wires.packet(&held));
+            let wanted = W::ON && watch.wants_queue(index);
+            let seen = wanted.then(|| *self.wires.packet(&held));
             self.send(index, held, self.now, *arrives, watch);
             if let Some(packet) = &seen {
                 let waited = self.now - departure.enqueued;

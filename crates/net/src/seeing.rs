@@ -61,7 +61,8 @@ impl Network {
         self.calendar.set(OBSERVER, key);
     }
 
-    /// What became of `packet`, which was offered to a link.
+    /// What became of `packet`, which was offered to a link whose queue is looked at. A loss is seen by
+    /// itself, whatever is looked at.
     pub(crate) fn see_offer<W: Watch>(
         &mut self,
         index: usize,
@@ -69,7 +70,7 @@ impl Network {
         offered: &Offered,
         watch: &mut W,
     ) {
-        if !matches!(offered, Offered::Lost(_)) && watch.wants_queue(index) {
+        if !matches!(offered, Offered::Lost(_)) {
             watch.see(Sight::Enqueued {
                 link: index as u32,
                 backlog: self.links[index].backlog(self.now).bytes,
@@ -79,14 +80,12 @@ impl Network {
         match offered {
             Offered::Sent { .. } => self.see_departure(index, packet, Time::ZERO, watch),
             Offered::Foreseen { departs, .. } => {
-                if watch.wants_queue(index) {
-                    let foresight = Foresight::Departure {
-                        link: index as u32,
-                        waited: *departs - self.now,
-                        packet: *packet,
-                    };
-                    self.foresee(*departs, foresight);
-                }
+                let foresight = Foresight::Departure {
+                    link: index as u32,
+                    waited: *departs - self.now,
+                    packet: *packet,
+                };
+                self.foresee(*departs, foresight);
             }
             Offered::Passed { ecn, .. } => {
                 let packet = Packet {
@@ -95,8 +94,7 @@ impl Network {
                 };
                 self.see_departure(index, &packet, Time::ZERO, watch);
             }
-            Offered::Queued => {}
-            Offered::Lost(reason) => see_loss(index, packet, *reason, watch),
+            Offered::Queued | Offered::Lost(_) => {}
         }
     }
 

@@ -34,9 +34,11 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
             };
         }
         if SEES {
-            let packet = *packet;
             let side = if packet.backward { SENDER } else { RECEIVER };
-            self.capture(self.captures.hosts[side][index], &packet);
+            if let Some(point) = self.captures.hosts[side][index] {
+                let packet = *packet;
+                self.capture(point, &packet);
+            }
         }
         let flow = &mut self.hosts.flows[index];
         let packet = self.net.packet(&held);
@@ -132,15 +134,19 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
     /// Lets one side of a flow send what it may.
     #[inline]
     fn pump_flow<const SIDE: Side>(&mut self, index: usize) {
-        if SEES {
+        let captured = SEES && self.captures.hosts[SIDE][index].is_some();
+        if captured {
             let point = self.captures.hosts[SIDE][index];
             self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
         }
         let flow = &mut self.hosts.flows[index];
-        let has_ended = match SEES {
+        let has_ended = match captured {
             true => let_wake::<SIDE>(&mut self.net, flow, index),
             false => pump_unseen::<SIDE, _>(&mut self.net, flow, index, &mut self.lookout),
         };
+        if SEES {
+            self.tell();
+        }
         if has_ended {
             self.end_flow(index); // its sender has nothing more to do
         }
@@ -212,7 +218,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
             let Some(port) = host(&mut self.hosts).transmit(now, side, packet) else {
                 return self.net.release(held);
             };
-            if SEES {
+            if let Some(point) = point {
                 let packet = *packet;
                 self.capture(point, &packet);
             }
@@ -224,7 +230,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
     }
 }
 
-/// Puts into the network what `side` of `host` sends now, where nobody looks on.
+/// Puts into the network what `side` of `host` sends now, which nobody captures.
 #[inline(always)] // at few places: a call for each packet costs more than what it does
 fn send_all<H: Host, W: Watch>(net: &mut Network, host: &mut H, side: Side, lookout: &mut W) {
     let now = net.now();
@@ -238,7 +244,7 @@ fn send_all<H: Host, W: Watch>(net: &mut Network, host: &mut H, side: Side, look
     }
 }
 
-/// Lets one side of the flow at `index` send what it may, where nobody looks on, and wake when it wants to.
+/// Lets one side of the flow at `index` send what it may, which nobody captures, and wake when it wants to.
 /// Returns whether the flow has come to its end.
 fn pump_unseen<const SIDE: Side, W: Watch>(
     net: &mut Network,

@@ -5,6 +5,7 @@ use cclab_packet::Packet;
 use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
+use cclab_units::hint::unlikely;
 
 use super::World;
 use crate::flow::Flow;
@@ -49,10 +50,10 @@ impl<P: Probe, const SEES: bool> World<'_, P, SEES> {
         }
     }
 
-    pub(super) fn capture(&mut self, point: Option<u32>, packet: &Packet) {
-        if let Some(point) = point.filter(|_| self.probe.wants_packets(self.net.now())) {
-            self.probe
-                .record(self.net.now(), Event::Packet(point, packet));
+    pub(super) fn capture(&mut self, point: u32, packet: &Packet) {
+        let now = self.net.now();
+        if self.probe.wants_packets(now) {
+            self.probe.record(now, Event::Packet(point, packet));
         }
     }
 
@@ -60,15 +61,20 @@ impl<P: Probe, const SEES: bool> World<'_, P, SEES> {
     fn capture_at(&mut self, link: u32, end: End, packet: &Packet) {
         for index in 0..self.lookout.points(link, end).len() {
             let point = self.lookout.points(link, end)[index];
-            self.capture(Some(point), packet);
+            self.capture(point, packet);
         }
     }
 
     /// Tells the probe what the lookout has seen.
+    #[inline]
     pub(super) fn tell(&mut self) {
-        if self.lookout.seen.is_empty() {
-            return;
+        if unlikely(!self.lookout.seen.is_empty()) {
+            self.tell_seen();
         }
+    }
+
+    #[inline(never)]
+    fn tell_seen(&mut self) {
         let mut seen = std::mem::take(&mut self.lookout.seen);
         for sight in seen.drain(..) {
             match sight {
