@@ -106,10 +106,10 @@ impl From<NotConserved> for SimError {
 /// # Errors
 /// When the scenario asks for what [`unsupported`] names, when `progress` was cancelled, and
 /// when the law of conservation does not hold at the end.
-pub fn run<P: Probe>(
+pub fn run(
     scenario: &Scenario,
     seed: u64,
-    probe: &mut P,
+    probe: &mut dyn Probe,
     progress: &Progress,
 ) -> Result<RunSummary, SimError> {
     run_with(scenario, seed, probe, progress, &OwnVariants::default())
@@ -119,10 +119,10 @@ pub fn run<P: Probe>(
 ///
 /// # Errors
 /// As [`run`]; a file's variant that is not among `own` is not done.
-pub fn run_with<P: Probe>(
+pub fn run_with(
     scenario: &Scenario,
     seed: u64,
-    probe: &mut P,
+    probe: &mut dyn Probe,
     progress: &Progress,
     own: &OwnVariants,
 ) -> Result<RunSummary, SimError> {
@@ -133,7 +133,7 @@ pub fn run_with<P: Probe>(
     // What became of each datagram is known from what is seen of losses.
     let has_datagrams = scenario.flows.iter().any(|flow| flow.udp.is_some());
     match probe.looks_at_packets() || has_datagrams {
-        true => World::<P, true>::new(scenario, seed, probe, own).run(progress),
-        false => World::<P, false>::new(scenario, seed, probe, own).run(progress),
+        true => World::<true>::new(scenario, seed, probe, own).run(progress),
+        false => World::<false>::new(scenario, seed, probe, own).run(progress),
     }
 }

@@ -23,7 +23,7 @@ pub struct Lookout<const SEES: bool> {
 
 impl<const SEES: bool> Lookout<SEES> {
     /// One for `probe` of a run of `scenario`.
-    pub fn new<P: Probe>(scenario: &Scenario, layout: &Layout, probe: &P) -> Lookout<SEES> {
+    pub fn new(scenario: &Scenario, layout: &Layout, probe: &dyn Probe) -> Lookout<SEES> {
         Lookout {
             seen: Vec::new(),
             queues: match probe.looks_at_queues() {

@@ -40,7 +40,7 @@ pub struct States {
 impl States {
     /// Tells `probe` the state of the variant of `flow`, which is at `index`, if it is another than
     /// before.
-    pub fn tell<P: Probe>(&mut self, index: usize, flow: &Flow, now: Time, probe: &mut P) {
+    pub fn tell(&mut self, index: usize, flow: &Flow, now: Time, probe: &mut dyn Probe) {
         if state_of(flow, &mut self.state) {
             self.told.tell(index as u32, &self.state, now, probe);
         }

@@ -1,6 +1,8 @@
 //! A run that stands still at instants of its owner's choice: what flows did in between is told,
 //! and may be answered.
 
+use std::cell::RefCell;
+
 use cclab_spec::Scenario;
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
@@ -72,13 +74,12 @@ pub fn in_steps(
         return Err(SimError::Unsupported { path, what });
     }
     let progress = Progress::default();
-    let mut tally = Tally {
-        flows: vec![Interval::default(); scenario.flows.len()],
-    };
-    let mut world = World::<_, true>::new(scenario, seed, &mut tally, own);
+    let intervals = RefCell::new(vec![Interval::default(); scenario.flows.len()]);
+    let mut tally = Tally { flows: &intervals };
+    let mut world = World::<true>::new(scenario, seed, &mut tally, own);
     let mut standing = Standing::default();
     loop {
-        look(&mut world, &mut standing);
+        look(&world, &mut intervals.borrow_mut(), &mut standing);
         let Some(until) = answer(&standing) else {
             return Ok(None);
         };
@@ -89,8 +90,8 @@ pub fn in_steps(
     }
 }
 
-/// Writes how the flows of `world` stand into `standing`, and begins a new interval.
-fn look(world: &mut World<'_, Tally, true>, standing: &mut Standing) {
+/// Writes how the flows of `world` stand into `standing`, and begins new `intervals`.
+fn look(world: &World<'_, true>, intervals: &mut [Interval], standing: &mut Standing) {
     standing.now = world.now();
     standing.flows.clear();
     let flows = world.flows().iter().map(|flow| match flow {
@@ -114,7 +115,6 @@ fn look(world: &mut World<'_, Tally, true>, standing: &mut Standing) {
         Flow::Udp(_) => FlowStanding::default(),
     });
     standing.flows.extend(flows);
-    let intervals = &mut world.probe().flows;
     for (flow, interval) in standing.flows.iter_mut().zip(intervals) {
         let Interval {
             acks,
@@ -139,11 +139,11 @@ struct Interval {
 }
 
 /// Counts acknowledgements and round trips.
-struct Tally {
-    flows: Vec<Interval>,
+struct Tally<'a> {
+    flows: &'a RefCell<Vec<Interval>>,
 }
 
-impl Probe for Tally {
+impl Probe for Tally<'_> {
     fn wants_acks(&self, _: Time) -> bool {
         true
     }
@@ -163,7 +163,7 @@ impl Probe for Tally {
         let Event::Ack(ack) = event else {
             return;
         };
-        let interval = &mut self.flows[ack.flow as usize];
+        let interval = &mut self.flows.borrow_mut()[ack.flow as usize];
         interval.acks += 1;
         if let Some(rtt) = ack.rtt {
             interval.rtts += 1;

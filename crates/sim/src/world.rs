@@ -38,12 +38,14 @@ const EVENTS_PER_REPORT: u64 = 8192;
 const FLOWS_BEYOND_THE_CACHE: usize = 1_500;
 
 /// A running simulation. What packets do is told only if it `SEES` them.
-pub struct World<'a, P, const SEES: bool> {
+pub struct World<'a, const SEES: bool> {
     scenario: &'a Scenario,
     net: Network,
     hosts: Hosts<'a>,
     timers: Timers,
-    probe: &'a mut P,
+    probe: &'a mut dyn Probe,
+    /// Whether the probe is on: the state of flows and queues is sampled.
+    samples: bool,
     lookout: Lookout<SEES>,
     captures: Captures,
     sampler: Sampler,
@@ -72,20 +74,21 @@ struct Timers {
     probes: u32,
 }
 
-impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
+impl<'a, const SEES: bool> World<'a, SEES> {
     /// The world of `scenario` at its beginning; `own` are the variants of its files.
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
-        probe: &'a mut P,
+        probe: &'a mut dyn Probe,
         own: &OwnVariants,
-    ) -> World<'a, P, SEES> {
+    ) -> World<'a, SEES> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let counting = Counting {
             framing: profile.wire.framing,
             limit_is_exclusive: profile.queue_limit_is_exclusive,
         };
+        let samples = probe.is_on();
         let layout = Layout::of(scenario);
         let count = layout.flows.len();
         let fetches = count >= FLOWS_BEYOND_THE_CACHE;
@@ -95,7 +98,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
             traffic: count as u32 + 1,
             probes: count as u32 + 2,
         };
-        let traffic = Traffic::new(scenario, &layout, seed, P::ON, own);
+        let traffic = Traffic::new(scenario, &layout, seed, samples, own);
         let behind_traffic = (count + ROUTES * scenario.traffic.len()) as u32;
         let probes = Probes::new(scenario, &layout, behind_traffic, counting.framing);
         let lookout = Lookout::new(scenario, &layout, probe);
@@ -120,6 +123,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
             timers,
             lookout,
             probe,
+            samples,
             captures: Captures::new(scenario),
             sampler: Sampler::new(scenario, flows.iter().map(Flow::start), end),
             states: States::default(),
@@ -146,7 +150,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
                 world.net.wake_by(index as u32, start);
             }
         }
-        if P::ON {
+        if samples {
             world.sample_at(world.sampler.next());
         }
         let deadline = world.hosts.traffic.deadline(0);
@@ -205,18 +209,13 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
         &self.hosts.flows
     }
 
-    /// What sees the run.
-    pub(crate) fn probe(&mut self) -> &mut P {
-        self.probe
-    }
-
     /// The run is over: what it was.
     pub(crate) fn finish(mut self, progress: &Progress) -> Result<RunSummary, SimError> {
         if self.end != Time::NEVER && self.active > 0 {
             self.net.pass_time(self.end);
         }
         let now = self.net.now();
-        if P::ON {
+        if self.samples {
             self.sample();
             for (began, transfer) in self.hosts.traffic.unfinished() {
                 self.probe.record(now, Event::Transfer(began, transfer));

@@ -29,9 +29,10 @@ pub enum Event<'a> {
 
 /// Takes in events. `()` is the probe that is off: nothing is even computed for it.
 pub trait Probe {
-    /// False only for probes that are always off.
-    const ON: bool = true;
-
+    /// Whether it wants anything at all; samples and transfers at least.
+    fn is_on(&self) -> bool {
+        true
+    }
     /// Whether anything is wanted at any time of packets, acknowledgements, queues, losses or states. If not,
     /// samples and transfers alone are told, and a run takes less time.
     fn looks_at_packets(&self) -> bool {
@@ -60,8 +61,9 @@ pub trait Probe {
 }
 
 impl Probe for () {
-    const ON: bool = false;
-
+    fn is_on(&self) -> bool {
+        false
+    }
     fn looks_at_packets(&self) -> bool {
         false
     }

@@ -39,7 +39,7 @@ pub struct ToldStates(Vec<Vec<f64>>);
 
 impl ToldStates {
     /// Tells `probe` that `state` is that of `flow` at `now`, if it is another than before.
-    pub fn tell<P: Probe>(&mut self, flow: u32, state: &[f64], now: Time, probe: &mut P) {
+    pub fn tell(&mut self, flow: u32, state: &[f64], now: Time, probe: &mut dyn Probe) {
         let index = flow as usize;
         if self.0.len() <= index {
             self.0.resize_with(index + 1, Vec::new);

@@ -3,7 +3,7 @@
 use cclab_net::{Host, Network, Side, Watch};
 use cclab_packet::{Packet, flags};
 use cclab_tcp::sender::State;
-use cclab_trace::{Event, Probe};
+use cclab_trace::Event;
 use cclab_units::hint::unlikely;
 use cclab_units::{Noted, Time};
 
@@ -19,7 +19,7 @@ pub(super) struct Hosts<'a> {
     pub(super) probes: Probes,
 }
 
-impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
+impl<'a, const SEES: bool> World<'a, SEES> {
     /// A packet has reached its host.
     #[inline]
     pub(super) fn receive(&mut self, held: cclab_net::wires::Held) {
@@ -170,7 +170,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
         }
         self.active -= 1;
         self.halts |= self.active == 0 || self.faulty.is_some();
-        if P::ON && self.sampler.on_end() {
+        if self.samples && self.sampler.on_end() {
             self.sample();
         }
     }
@@ -183,7 +183,7 @@ impl<'a, P: Probe, const SEES: bool> World<'a, P, SEES> {
         if SEES {
             self.tell();
         }
-        if P::ON {
+        if self.samples {
             let now = self.net.now();
             for (began, transfer) in self.hosts.traffic.ended() {
                 self.probe.record(now, Event::Transfer(began, transfer));

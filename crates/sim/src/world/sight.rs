@@ -2,8 +2,8 @@
 
 use cclab_net::Sight;
 use cclab_packet::Packet;
+use cclab_trace::Event;
 use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction};
-use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 use cclab_units::hint::unlikely;
 
@@ -14,7 +14,7 @@ use crate::summary;
 use crate::udp_flow::UdpFlow;
 use crate::warmup::Counted;
 
-impl<P: Probe, const SEES: bool> World<'_, P, SEES> {
+impl<const SEES: bool> World<'_, SEES> {
     fn traced_flow(&self, packet: &Packet) -> u32 {
         traced_flow(self.scenario, &self.hosts.traffic, packet)
     }

@@ -76,7 +76,7 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
     let flows = vec![common::flow("good", "reno"), common::flow("bad", "cubic")];
     let scenario = common::dumbbell("rfc", bottleneck, flows, Time::from_secs(10));
     let mut probe = ();
-    let mut world = World::<_, true>::new(&scenario, 1, &mut probe, &OwnVariants::default());
+    let mut world = World::<true>::new(&scenario, 1, &mut probe, &OwnVariants::default());
     let profile = stack::profile_of(&scenario, &scenario.flows[1]);
     let Flow::Tcp(flow) = &mut world.hosts.flows[1] else {
         panic!("the flow is TCP");
