@@ -83,7 +83,7 @@ impl Network {
     ) {
         let link = &mut self.links[index];
         let packet = self.wires.packet(&held);
-        let seen = (W::ON && watch.wants_queue(index)).then(|| *packet);
+        let seen = (W::ON && watch.wants_queue(index)).then_some(*packet);
         let foreseen = link.foresee::<FITTED>(packet, since, self.now);
         match foreseen {
             None => {
@@ -109,7 +109,7 @@ impl Network {
     #[inline(always)]
     fn ask<W: Watch>(&mut self, index: usize, held: Held, watch: &mut W) {
         let packet = self.wires.packet(&held);
-        let seen = (W::ON && watch.wants_queue(index)).then(|| *packet);
+        let seen = (W::ON && watch.wants_queue(index)).then_some(*packet);
         let link = &mut self.links[index];
         let was_armed = link.is_armed();
         let offered = link.offer(packet, held.slot(), self.now, &mut self.sequence);
