@@ -410,7 +410,7 @@ impl Wires {
     }
 
     /// A lane has nothing left, or the buckets: others may be left for it. A burst can need more lanes than
-    /// what comes after it, each of which would be looked through for ever.
+    /// what comes after it, which would stay beyond the first few for ever.
     #[inline(never)]
     fn on_emptied(&mut self, emptied: usize) {
         if emptied >= FEW {

@@ -247,14 +247,9 @@ impl Recorder {
 
 impl Probe for Recorder {
     fn looks_at_packets(&self) -> bool {
-        let Recording {
-            acks,
-            states: _,
-            queue,
-            drops,
-            ..
-        } = &self.recording;
-        *acks || *queue || *drops || self.states.is_some() || !self.captures.is_empty()
+        let recording = &self.recording;
+        let events = recording.acks || recording.queue || recording.drops;
+        events || self.states.is_some() || !self.captures.is_empty()
     }
     fn wants_acks(&self, now: Time) -> bool {
         self.wants(self.recording.acks, now)
