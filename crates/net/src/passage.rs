@@ -106,10 +106,11 @@ impl Network {
         self.transmitters.set(place, key);
         for one in &served {
             let held = self.wires.resume(&one.departure.packet);
-            let packet = *self.wires.packet(&held);
+            let wanted = W::ON && watch.wants_queue(index);
+            let seen = wanted.then(|| *self.wires.packet(&held));
             self.send(index, held, self.now, self.now + delay, watch);
-            if W::ON {
-                self.see_departure(index, &packet, one.waited, watch);
+            if let Some(packet) = &seen {
+                self.see_departure(index, packet, one.waited, watch);
             }
         }
         if !self.links[index].thrown_out().is_empty() {

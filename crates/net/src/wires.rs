@@ -376,11 +376,7 @@ impl Wires {
     #[inline(never)]
     fn leave_buckets(&mut self) -> u128 {
         self.buckets.take();
-        let first = self.buckets.first();
-        if first == NEVER {
-            self.on_emptied(BUCKETS);
-        }
-        first
+        self.buckets.first()
     }
 
     /// Takes the first entry of a lane away; returns the one behind it.
@@ -409,8 +405,9 @@ impl Wires {
         }
     }
 
-    /// A lane has nothing left, or the buckets: others may be left for it. A burst can need more lanes than
-    /// what comes after it, which would stay beyond the first few for ever.
+    /// A lane has nothing left: others may be left for it. A burst can need more lanes than what comes after
+    /// it, which would stay beyond the first few for ever; what is kept of those is made anew for each packet
+    /// that is taken there.
     #[inline(never)]
     fn on_emptied(&mut self, emptied: usize) {
         if emptied >= FEW {

@@ -4,12 +4,12 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Direction, Limit, Place, Scenario, Sizes, Traffic};
+use cclab_spec::{Datagrams, Direction, Limit, Place, Scenario, Sizes, Traffic};
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
-use common::{dumbbell, flow, link, loss, run_with};
+use common::{dumbbell, flow, link, loss, rate, run_with};
 
 /// Wants nothing of packets, and keeps what it is told all the same.
 struct Told {
@@ -67,14 +67,14 @@ fn scenario(queue: &str) -> Scenario {
     scenario
 }
 
-/// What a run with such a queue tells, and its summary, in which the simulator's steps are not counted:
-/// looking takes some of its own.
-fn told(queue: &str, looks: bool) -> (RunSummary, Vec<String>) {
+/// What a run tells, and its summary, in which the simulator's steps are not counted: looking takes some of
+/// its own.
+fn told(scenario: &Scenario, looks: bool) -> (RunSummary, Vec<String>) {
     let events = Vec::new();
     let mut told = Told { looks, events };
     let summary = RunSummary {
         events: 0,
-        ..run_with(&scenario(queue), 1, &mut told)
+        ..run_with(scenario, 1, &mut told)
     };
     (summary, told.events)
 }
@@ -82,11 +82,28 @@ fn told(queue: &str, looks: bool) -> (RunSummary, Vec<String>) {
 #[test]
 fn whoever_looks_at_packets_is_told_the_same() {
     for queue in ["droptail", "fq_codel"] {
-        let (summary, events) = told(queue, true);
-        let (unseen_summary, unseen_events) = told(queue, false);
+        let scenario = scenario(queue);
+        let (summary, events) = told(&scenario, true);
+        let (unseen_summary, unseen_events) = told(&scenario, false);
         assert!(summary.links.iter().any(|link| link.random_drops > 0));
         assert!(events.iter().any(|event| event.contains("Transfer(")));
         assert_eq!(events, unseen_events, "{queue}");
         assert_eq!(summary, unseen_summary, "{queue}");
     }
+}
+
+/// What became of datagrams is known from what is seen of losses.
+#[test]
+fn datagrams_that_are_lost_are_known_to_who_does_not_look() {
+    let mut scenario = scenario("droptail");
+    scenario.flows.push(flow("calls", "").with(|flow| {
+        flow.cc = String::new();
+        flow.udp = Some(Datagrams::ConstantRate {
+            rate: rate(2_000_000),
+            payload: 972,
+        });
+    }));
+    let (summary, _) = told(&scenario, false);
+    assert!(summary.flows[2].datagrams.lost() > 0);
+    assert_eq!(summary, told(&scenario, true).0);
 }

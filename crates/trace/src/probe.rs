@@ -29,7 +29,8 @@ pub enum Event<'a> {
 
 /// Takes in events. `()` is the probe that is off: nothing is even computed for it.
 pub trait Probe {
-    /// Whether it wants anything at all; samples and transfers at least.
+    /// Whether it wants samples and transfers. What is counted after the warm-up is counted at a sample, so
+    /// only where this is true.
     fn is_on(&self) -> bool {
         true
     }

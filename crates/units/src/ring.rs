@@ -74,7 +74,8 @@ impl<T: Copy> Ring<T> {
         self.head = self.tail;
     }
 
-    /// Takes the first value out, of one or more, and says which is the first then.
+    /// Takes the first value out, and says which is the first then. There must be one: an empty ring is none
+    /// after this, which builds with assertions notice.
     #[inline]
     pub fn advance(&mut self) -> Option<&T> {
         debug_assert!(!self.is_empty(), "there is a first value");

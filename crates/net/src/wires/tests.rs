@@ -91,7 +91,7 @@ fn a_slot_that_became_free_is_the_next_in_use() {
 }
 
 #[test]
-fn lanes_that_a_burst_needed_are_looked_through_until_it_has_passed() {
+fn lanes_that_a_burst_needed_are_left_when_it_has_passed() {
     let mut wires = Wires::new(7, false);
     for round in 0..3 {
         let from = 1_000 * round;
@@ -109,4 +109,37 @@ fn lanes_that_a_burst_needed_are_looked_through_until_it_has_passed() {
         assert_eq!(links, [5, 4, 3, 2, 1, 0]);
         assert_eq!(wires.beyond, NEVER, "nothing is left of round {round}");
     }
+}
+
+#[test]
+fn who_was_put_beyond_the_first_lanes_comes_back_though_it_never_pauses() {
+    let mut wires = Wires::new(6, false);
+    let mut sequence = 0;
+    let mut put = |wires: &mut Wires, link, micros| {
+        sequence += 1;
+        let held = wires.hold(&Packet::default());
+        wires.put(
+            Key::new(Time::from_micros(micros), sequence),
+            link,
+            Time::ZERO,
+            held,
+        );
+    };
+    // Each overtakes all before it, and the last two have more to come.
+    for link in 0..6 {
+        put(&mut wires, link, 10 - u64::from(link));
+    }
+    put(&mut wires, 4, 1_000);
+    put(&mut wires, 5, 1_001);
+    assert!(wires.lane_of[4..].iter().all(|&lane| lane >= FEW as u8));
+    for _ in 0..6 {
+        take(&mut wires);
+    }
+    put(&mut wires, 4, 1_100);
+    put(&mut wires, 5, 1_101);
+    assert!(wires.lane_of[4..].iter().all(|&lane| lane < FEW as u8));
+    let links: Vec<u32> = std::iter::from_fn(|| take(&mut wires))
+        .map(|arrival| arrival.link)
+        .collect();
+    assert_eq!(links, [4, 5, 4, 5]);
 }

@@ -134,13 +134,12 @@ impl<'a, const SEES: bool> World<'a, SEES> {
     /// Lets one side of a flow send what it may.
     #[inline]
     fn pump_flow<const SIDE: Side>(&mut self, index: usize) {
-        let captured = SEES && self.captures.hosts[SIDE][index].is_some();
-        if captured {
-            let point = self.captures.hosts[SIDE][index];
+        let point = self.captures.hosts[SIDE][index].filter(|_| SEES);
+        if point.is_some() {
             self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
         }
         let flow = &mut self.hosts.flows[index];
-        let has_ended = match captured {
+        let has_ended = match point.is_some() {
             true => let_wake::<SIDE>(&mut self.net, flow, index),
             false => pump_unseen::<SIDE, _>(&mut self.net, flow, index, &mut self.lookout),
         };
@@ -223,9 +222,7 @@ impl<'a, const SEES: bool> World<'a, SEES> {
                 self.capture(point, &packet);
             }
             self.net.inject(port, held, &mut self.lookout);
-            if SEES {
-                self.tell();
-            }
+            self.tell();
         }
     }
 }
