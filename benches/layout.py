@@ -44,8 +44,8 @@ PAGE_BYTES = SETS * LINE_BYTES
 # Where a function may begin.
 STEP_BYTES = 16
 # What the symbols of the standard library's functions have, and those of methods of types over
-# types. Each program has others of them, and as many as it has types: they lie behind the rest, whose
-# places they would move.
+# types. Each program has others of them, and as many as it has types: they lie behind the rest,
+# whose places they would move.
 OVER_TYPES = re.compile(r"\?LT\?[A-Z]\?|_ZN\d(?:core|alloc)\d")
 # Orders that are looked at.
 ORDERS = 12_000
