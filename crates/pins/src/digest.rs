@@ -55,9 +55,6 @@ impl Probe for Digested {
     fn wants_drops(&self, _: Time) -> bool {
         true
     }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
     fn record(&mut self, now: Time, event: Event<'_>) {
         if let Event::Ack(mut ack) = event {
             // Digests are older than the rate beside the windows, which samples have as well.
@@ -75,18 +72,6 @@ pub struct Kept(pub Trace);
 
 impl Probe for Kept {
     fn looks_at_packets(&self) -> bool {
-        false
-    }
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
         false
     }
     fn record(&mut self, now: Time, event: Event<'_>) {

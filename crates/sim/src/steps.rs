@@ -150,15 +150,6 @@ impl Probe for Tally<'_> {
     fn looks_at_queues(&self) -> bool {
         false
     }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
     fn record(&mut self, _: Time, event: Event<'_>) {
         let Event::Ack(ack) = event else {
             return;

@@ -18,15 +18,6 @@ impl Probe for Packets {
     fn looks_at_queues(&self) -> bool {
         false
     }
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
     fn wants_packets(&self, _: Time) -> bool {
         true
     }

@@ -23,12 +23,6 @@ struct Watch {
 }
 
 impl Probe for Watch {
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
     fn wants_drops(&self, _: Time) -> bool {
         true
     }

@@ -2,14 +2,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
-use cclab_spec::{Datagrams, Direction, Limit, Place, Scenario, Sizes, Traffic};
+use cclab_spec::{Datagrams, Limit, Place, Scenario, Sizes, Traffic};
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
-use common::{dumbbell, flow, link, loss, rate, run_with};
+use common::{dumbbell, flow, link, loss, rate, run_with, traffic};
 
 /// Wants nothing of packets, and keeps what it is told all the same.
 struct Told {
@@ -20,18 +18,6 @@ struct Told {
 impl Probe for Told {
     fn looks_at_packets(&self) -> bool {
         self.looks
-    }
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
     }
     fn record(&mut self, now: Time, event: Event<'_>) {
         self.events.push(format!("{now:?} {event:?}"));
@@ -49,20 +35,9 @@ fn scenario(queue: &str) -> Scenario {
     scenario.warmup = Time::from_secs(2);
     scenario.trace.interval = Time::from_millis(100);
     scenario.traffic = vec![Traffic {
-        name: "web".into(),
-        kind: "poisson".into(),
-        extra_delay: Time::ZERO,
-        direction: Direction::Forward,
-        crosses: None,
-        from: None,
-        to: None,
-        start: Time::ZERO,
-        stop: None,
         cc: Some("reno".into()),
-        cc_params: BTreeMap::new(),
         sizes: Some(Sizes::Fixed { bytes: 20_000 }),
-        twin_of: None,
-        params: BTreeMap::from([("flows_per_second".to_string(), 5.0)]),
+        ..traffic("web", "poisson", &[("flows_per_second", 5.0)])
     }];
     scenario
 }

@@ -366,17 +366,11 @@ fn sorted(log: Log) -> Vec<(Time, String)> {
 struct Fates(Vec<bool>);
 
 impl Probe for Fates {
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
     fn wants_queue(&self, _: Time) -> bool {
         true
     }
     fn wants_drops(&self, _: Time) -> bool {
         true
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
     }
     fn record(&mut self, _: Time, event: Event<'_>) {
         match event {

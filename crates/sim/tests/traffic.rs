@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
 use cclab_spec::{
     Application, Direction, Limit, Pace, PaceChange, Scenario, Sizes, Topology, Traffic,
 };
@@ -11,31 +9,10 @@ use cclab_trace::schema::{RunSummary, Transfer};
 use cclab_trace::{Event, Probe};
 use cclab_units::{Rate, Time};
 
-use common::{dumbbell, flow, link, run, run_with};
+use common::{dumbbell, flow, link, run, run_with, traffic};
 
 fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
-}
-
-/// Traffic of a kind from the beginning to the end, forward.
-fn traffic(name: &str, kind: &str, params: &[(&str, f64)]) -> Traffic {
-    let params = params.iter().map(|&(name, value)| (name.to_owned(), value));
-    Traffic {
-        name: name.into(),
-        kind: kind.into(),
-        extra_delay: Time::ZERO,
-        direction: Direction::Forward,
-        crosses: None,
-        from: None,
-        to: None,
-        start: Time::ZERO,
-        stop: None,
-        cc: None,
-        cc_params: BTreeMap::new(),
-        sizes: None,
-        twin_of: None,
-        params: params.collect(),
-    }
 }
 
 fn transfers(name: &str, per_second: f64, sizes: Sizes) -> Traffic {
@@ -59,18 +36,6 @@ fn alone(bps: u64, delay: Time, limit: Limit, seconds: u64, all: Vec<Traffic>) -
 struct Transfers(Vec<(Time, Transfer)>);
 
 impl Probe for Transfers {
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
     fn record(&mut self, _: Time, event: Event<'_>) {
         if let Event::Transfer(start, transfer) = event {
             self.0.push((start, transfer));

@@ -26,18 +26,6 @@ impl Probe for States {
     fn wants_states(&self, _: Time) -> bool {
         true
     }
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
     fn record(&mut self, now: Time, event: Event<'_>) {
         if let Event::State(flow, state) = event {
             self.0.push((now, flow, state.to_vec()));

@@ -199,17 +199,8 @@ fn an_outage_freezes_the_picture() {
 struct Drops(Vec<DropEvent>);
 
 impl Probe for Drops {
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
     fn wants_drops(&self, _: Time) -> bool {
         true
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
     }
     fn record(&mut self, _: Time, event: Event<'_>) {
         if let Event::Drop(drop) = event {

@@ -26,12 +26,6 @@ impl Probe for Seen {
     fn wants_queue(&self, _: Time) -> bool {
         true
     }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
     fn record(&mut self, now: Time, event: Event<'_>) {
         match event {
             Event::Ack(row) => self.acks.push((now, row)),

@@ -27,7 +27,8 @@ pub enum Event<'a> {
     Packet(u32, &'a Packet),
 }
 
-/// Takes in events. `()` is the probe that is off: nothing is even computed for it.
+/// Takes in events, of which it wants none unless it says so. `()` is the probe that is off: nothing is even
+/// computed for it.
 pub trait Probe {
     /// Whether it wants samples and transfers. What is counted after the warm-up is counted at a sample, so
     /// only where this is true.
@@ -40,7 +41,10 @@ pub trait Probe {
         true
     }
     /// Whether acknowledgements are wanted at `now`.
-    fn wants_acks(&self, now: Time) -> bool;
+    fn wants_acks(&self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
     /// Whether the inner state of variants is wanted at `now`.
     fn wants_states(&self, now: Time) -> bool {
         let _ = now;
@@ -51,11 +55,20 @@ pub trait Probe {
         true
     }
     /// Whether queue events are wanted at `now`.
-    fn wants_queue(&self, now: Time) -> bool;
+    fn wants_queue(&self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
     /// Whether drops are wanted at `now`.
-    fn wants_drops(&self, now: Time) -> bool;
+    fn wants_drops(&self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
     /// Whether packets at capture points are wanted at `now`.
-    fn wants_packets(&self, now: Time) -> bool;
+    fn wants_packets(&self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
 
     /// Takes in `event`, which happened at `now`; calls come in the order of time.
     fn record(&mut self, now: Time, event: Event<'_>);
@@ -69,18 +82,6 @@ impl Probe for () {
         false
     }
     fn looks_at_queues(&self) -> bool {
-        false
-    }
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
         false
     }
     fn record(&mut self, _: Time, _: Event<'_>) {}

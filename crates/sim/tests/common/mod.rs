@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use cclab_spec::{
     Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Routing,
-    Scenario, Topology, TraceOptions,
+    Scenario, Topology, TraceOptions, Traffic,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
@@ -156,6 +156,27 @@ fn graph_of(network: &Network) -> Graph {
     }
 }
 
+/// Traffic of a kind from the beginning to the end, forward.
+pub fn traffic(name: &str, kind: &str, params: &[(&str, f64)]) -> Traffic {
+    let params = params.iter().map(|&(name, value)| (name.to_owned(), value));
+    Traffic {
+        name: name.into(),
+        kind: kind.into(),
+        extra_delay: Time::ZERO,
+        direction: Direction::Forward,
+        crosses: None,
+        from: None,
+        to: None,
+        start: Time::ZERO,
+        stop: None,
+        cc: None,
+        cc_params: BTreeMap::new(),
+        sizes: None,
+        twin_of: None,
+        params: params.collect(),
+    }
+}
+
 pub fn loss(at: Place, probability: f64) -> Loss {
     Loss::random(at, probability)
 }
@@ -211,18 +232,6 @@ pub struct Marks {
 }
 
 impl Probe for Marks {
-    fn wants_acks(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        false
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        false
-    }
     fn record(&mut self, now: Time, event: Event<'_>) {
         if let Event::FlowSample(sample) = event {
             self.samples.push((now, sample));
