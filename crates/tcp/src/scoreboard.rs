@@ -17,6 +17,9 @@ use cclab_units::{Rare, Usual};
 
 pub use segment::Segment;
 
+/// So many segments from the last one that was acknowledged selectively are looked at before the rest is searched.
+const NEAR: u64 = 4;
+
 /// Identity of a segment: how many were sent before it.
 pub type SegmentId = u64;
 
@@ -302,7 +305,12 @@ impl Scoreboard {
 
     /// The first segment that ends after `offset`.
     pub(crate) fn find(&self, offset: u64) -> SegmentId {
-        let (mut low, mut high) = (self.head, self.tail);
+        self.find_within(self.ids(), offset)
+    }
+
+    /// As [`Scoreboard::find`], of those in `ids`, or the end of these.
+    fn find_within(&self, ids: Range<SegmentId>, offset: u64) -> SegmentId {
+        let (mut low, mut high) = (ids.start, ids.end);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.get(middle).end() <= offset {
@@ -315,16 +323,20 @@ impl Scoreboard {
     }
 
     /// As [`Scoreboard::find`]; it is mostly the last segment that was acknowledged selectively, as what is
-    /// new in a block lies behind what was known of it.
+    /// new in a block lies behind what was known of it, or, after a new loss, one of the next.
     fn find_near_highest(&self, offset: u64) -> SegmentId {
         let highest = self.highest_sacked;
-        if self.ids().contains(&highest) {
-            let segment = self.get(highest);
-            if segment.start <= offset && offset < segment.end() {
-                return highest;
-            }
+        if !self.ids().contains(&highest) {
+            return self.find(offset);
         }
-        self.find(offset)
+        if offset < self.get(highest).start {
+            return self.find_within(self.head..highest, offset);
+        }
+        let near = highest..self.tail.min(highest + NEAR);
+        match near.clone().find(|&id| offset < self.get(id).end()) {
+            Some(id) => id,
+            None => self.find_within(near.end..self.tail, offset),
+        }
     }
 
     /// Marks what `blocks` cover, calling `delivered` with each segment newly covered whole,

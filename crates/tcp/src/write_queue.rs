@@ -220,7 +220,7 @@ impl WriteQueue {
     }
 
     /// Where the packet ends that left with the byte at `offset`.
-    pub fn packet_end(&self, offset: u64) -> u64 {
+    pub fn packet_end(&mut self, offset: u64) -> u64 {
         self.sent.end_of(offset).unwrap_or(self.left)
     }
 

@@ -33,9 +33,20 @@ impl Scoreboard {
         } else if was.resent {
             self.no_longer_resent(&was);
         }
-        self.counts.waiting += u32::from(!segment.resent);
-        self.lost_hint = self.lost_hint.min(id);
+        if !segment.resent {
+            self.wait(id);
+        }
         len
+    }
+
+    /// A lost segment waits to be retransmitted.
+    fn wait(&mut self, id: SegmentId) {
+        // Where nothing else waits, nothing has to be passed over on the way to it.
+        self.lost_hint = match self.counts.waiting {
+            0 => id,
+            _ => self.lost_hint.min(id),
+        };
+        self.counts.waiting += 1;
     }
 
     /// Takes everything that is not acknowledged selectively for lost. Returns the bytes newly
@@ -77,7 +88,9 @@ impl Scoreboard {
         segment.resent = false;
         if was.resent {
             self.no_longer_resent(&was);
-            self.counts.waiting += u32::from(was.lost);
+            if was.lost {
+                self.wait(id);
+            }
         }
     }
 

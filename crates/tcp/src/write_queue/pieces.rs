@@ -33,16 +33,21 @@ impl Runs {
 
     /// Of how many pieces the bytes from `start` to `end` are.
     pub fn pieces(&self, start: u64, end: u64) -> u64 {
+        if let Some(&run) = self.began.front()
+            && self.began.get(1).is_none_or(|&next| end <= next)
+        {
+            return pieces_of_run(run, start.max(run), end);
+        }
+        self.pieces_of_several(start, end)
+    }
+
+    /// As [`Runs::pieces`], where the bytes may be of several runs, or of another than the first.
+    fn pieces_of_several(&self, start: u64, end: u64) -> u64 {
         let first = self.began.partition_point(|&run| run <= start);
         let runs = self.began.range(first.saturating_sub(1)..);
         let ends = runs.clone().skip(1).chain([&u64::MAX]);
-        let pieces = |(&run, &next): (&u64, &u64)| {
-            let (from, to) = (start.max(run), end.min(next));
-            match from < to {
-                true => (to - 1 - run) / PAGE - (from - run) / PAGE + 1,
-                false => 0,
-            }
-        };
+        let pieces =
+            |(&run, &next): (&u64, &u64)| pieces_of_run(run, start.max(run), end.min(next));
         runs.zip(ends)
             .take_while(|&(&run, _)| run < end)
             .map(pieces)
@@ -54,6 +59,15 @@ impl Runs {
         let run = self.began.back().copied().unwrap_or(0);
         let left = MOST.saturating_sub(self.pieces(start, run));
         run + ((start.max(run) - run) / PAGE + left) * PAGE
+    }
+}
+
+/// Of how many pieces the bytes from `from` to `to` are, of a run that began at `run`.
+#[inline]
+fn pieces_of_run(run: u64, from: u64, to: u64) -> u64 {
+    match from < to {
+        true => (to - 1 - run) / PAGE - (from - run) / PAGE + 1,
+        false => 0,
     }
 }
 

@@ -15,7 +15,14 @@ pub(super) struct Sent {
     mss: u64,
     packets: VecDeque<Left>,
     acked: u64,
+    /// The place where something was selected last: what is selected next is there or just behind.
+    selected_at: u32,
+    /// The same of what left again.
+    again_at: u32,
 }
+
+/// So many places from one where something was are looked at before all packets are searched.
+const NEAR: usize = 3;
 
 /// A packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +38,8 @@ impl Sent {
             mss,
             packets: VecDeque::new(),
             acked: 0,
+            selected_at: 0,
+            again_at: 0,
         }
     }
 
@@ -56,25 +65,50 @@ impl Sent {
         self.acked = una;
         while self.packets.front().is_some_and(|p| p.packet.end <= una) {
             self.packets.pop_front();
+            self.selected_at = self.selected_at.saturating_sub(1);
+            self.again_at = self.again_at.saturating_sub(1);
         }
     }
 
+    /// The place of the first packet that ends after `offset`, which is probably `near` or just behind.
+    #[inline]
+    fn place_of(&self, offset: u64, near: u32) -> usize {
+        let near = near as usize;
+        let mut before = match near.checked_sub(1) {
+            None => 0,
+            Some(before) => self.packets.get(before).map_or(u64::MAX, |p| p.packet.end),
+        };
+        for (place, left) in (near..).zip(
+            self.packets
+                .range(near.min(self.packets.len())..)
+                .take(NEAR),
+        ) {
+            if before <= offset && offset < left.packet.end {
+                return place;
+            }
+            before = left.packet.end;
+        }
+        self.packets.partition_point(|p| p.packet.end <= offset)
+    }
+
     /// Where the packet ends that left with the byte at `offset`.
-    pub fn end_of(&self, offset: u64) -> Option<u64> {
-        let place = self.packets.partition_point(|p| p.packet.end <= offset);
+    pub fn end_of(&mut self, offset: u64) -> Option<u64> {
+        let place = self.place_of(offset, self.again_at);
+        self.again_at = place as u32;
         self.packets.get(place).map(|p| p.packet.end)
     }
 
     /// Whether what left up to `end` carries a push, however it leaves.
     pub fn pushes(&self, end: u64) -> bool {
-        let place = self.packets.partition_point(|p| p.packet.end < end);
+        let place = self.place_of(end.saturating_sub(1), self.again_at);
         let ends_here = self.packets.get(place).filter(|p| p.packet.end == end);
         ends_here.is_some_and(|p| p.packet.push)
     }
 
     /// What left is cut in two at `offset` (`tcp_fragment`).
     pub fn split(&mut self, offset: u64) {
-        let place = self.packets.partition_point(|p| p.packet.end < offset);
+        let place = self.place_of(offset.saturating_sub(1), self.again_at);
+        self.again_at = place as u32;
         self.split_at(place, offset);
     }
 
@@ -103,7 +137,8 @@ impl Sent {
     /// `[start, end)`, whole segments, was selectively acknowledged. `again` tells that it left again
     /// although it was not taken for lost: then it stays apart.
     pub fn select(&mut self, start: u64, end: u64, again: bool, runs: &Runs) {
-        let mut place = self.packets.partition_point(|p| p.packet.end <= start);
+        let mut place = self.place_of(start, self.selected_at);
+        self.selected_at = place as u32;
         while place < self.packets.len() && self.start(place) < end {
             if self.start(place) < start {
                 self.split_at(place, start);
