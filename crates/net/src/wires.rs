@@ -368,9 +368,12 @@ impl Wires {
     fn renew_beyond(&mut self, lane: usize) {
         let (lanes, _) = self.first.as_chunks::<FEW>();
         let [a, b, c, d] = lanes[lane / FEW];
-        self.groups[lane / FEW] = a.min(b).min(c.min(d));
-        let [_, a, b, c] = self.groups;
-        self.beyond = a.min(b).min(c);
+        let first = a.min(b).min(c.min(d));
+        // Of each but this one: what was just written is not read back.
+        let [_, groups @ ..] = self.groups;
+        let others = (1..).zip(groups).filter(|&(group, _)| group != lane / FEW);
+        self.beyond = others.fold(first, |least, (_, entry)| least.min(entry));
+        self.groups[lane / FEW] = first;
     }
 
     #[inline(never)]
@@ -386,6 +389,11 @@ impl Wires {
             self.fetch_behind(lane);
         }
         let next = self.lanes[lane].advance().copied();
+        if let Some(entry) = next {
+            let slot = slot_of(entry);
+            prefetch(&self.passages[slot]);
+            prefetch(&self.packets[slot]);
+        }
         if next.is_none() && time_of(self.beyond) != Time::NEVER {
             self.on_emptied(lane);
         }

@@ -17,6 +17,8 @@ pub(super) struct Sent {
     acked: u64,
     /// The place where something was selected last: what is selected next is there or just behind.
     selected_at: u32,
+    /// The same of what was selected before that place, as holes are filled.
+    filled_at: u32,
     /// The same of what left again.
     again_at: u32,
 }
@@ -39,6 +41,7 @@ impl Sent {
             packets: VecDeque::new(),
             acked: 0,
             selected_at: 0,
+            filled_at: 0,
             again_at: 0,
         }
     }
@@ -66,6 +69,7 @@ impl Sent {
         while self.packets.front().is_some_and(|p| p.packet.end <= una) {
             self.packets.pop_front();
             self.selected_at = self.selected_at.saturating_sub(1);
+            self.filled_at = self.filled_at.saturating_sub(1);
             self.again_at = self.again_at.saturating_sub(1);
         }
     }
@@ -137,8 +141,16 @@ impl Sent {
     /// `[start, end)`, whole segments, was selectively acknowledged. `again` tells that it left again
     /// although it was not taken for lost: then it stays apart.
     pub fn select(&mut self, start: u64, end: u64, again: bool, runs: &Runs) {
-        let mut place = self.place_of(start, self.selected_at);
-        self.selected_at = place as u32;
+        let last = (self.selected_at as usize).min(self.packets.len());
+        let mut place = if start < self.start(last) {
+            let place = self.place_of(start, self.filled_at);
+            self.filled_at = place as u32;
+            place
+        } else {
+            let place = self.place_of(start, self.selected_at);
+            self.selected_at = place as u32;
+            place
+        };
         while place < self.packets.len() && self.start(place) < end {
             if self.start(place) < start {
                 self.split_at(place, start);
