@@ -12,7 +12,11 @@ use cclab_units::{Ring, Time};
 /// before it, or by its own arrival if later; the arrival by the transmission that brings it.
 #[derive(Debug)]
 pub struct Fifo {
-    limits: FifoLimits,
+    /// Packets that may wait; a ring holds fewer than 2^32.
+    packets_most: u32,
+    /// The largest backlog in bytes that was told, see [`Fifo::record`].
+    recorded: u32,
+    bytes_most: u64,
     bytes: u64,
     waiting: Ring<Waiting>,
     /// When the last transmission began that was reported.
@@ -34,7 +38,9 @@ impl Fifo {
     /// An empty queue.
     pub fn new(limits: FifoLimits) -> Fifo {
         Fifo {
-            limits,
+            packets_most: u32::try_from(limits.packets).unwrap_or(u32::MAX),
+            recorded: 0,
+            bytes_most: limits.bytes,
             bytes: 0,
             waiting: Ring::default(),
             last_departure: Time::ZERO,
@@ -44,7 +50,17 @@ impl Fifo {
     /// Whether a packet of `bytes` may wait, or pass at once.
     #[inline]
     pub fn has_room(&self, bytes: u64) -> bool {
-        (self.waiting.len() as u64) < self.limits.packets && self.bytes + bytes <= self.limits.bytes
+        self.waiting.len() < self.packets_most as usize && self.bytes + bytes <= self.bytes_most
+    }
+
+    /// The bytes that wait, if they may be more than ever before: what keeps the most of them is far
+    /// away.
+    #[inline]
+    pub fn record(&mut self) -> Option<u64> {
+        unlikely(self.bytes > u64::from(self.recorded)).then(|| {
+            self.recorded = u32::try_from(self.bytes).unwrap_or(u32::MAX);
+            self.bytes
+        })
     }
 
     /// A packet will wait.

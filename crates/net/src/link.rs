@@ -423,7 +423,9 @@ impl Link {
                 waits: departs - now,
                 bytes,
             });
-            self.aside.note_backlog(fifo.backlog().bytes);
+            if let Some(bytes) = fifo.record() {
+                self.aside.note_backlog(bytes);
+            }
         } else {
             fifo.pass(now);
             self.counters.taken_bytes += bytes;

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use cclab_units::memory::push_back;
+use cclab_units::partition_point_near;
 
 use super::Packet;
 use super::pieces::{MOST, Runs};
@@ -22,9 +23,6 @@ pub(super) struct Sent {
     /// The same of what left again.
     again_at: u32,
 }
-
-/// So many places from one where something was are looked at before all packets are searched.
-const NEAR: usize = 3;
 
 /// A packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,22 +75,7 @@ impl Sent {
     /// The place of the first packet that ends after `offset`, which is probably `near` or just behind.
     #[inline]
     fn place_of(&self, offset: u64, near: u32) -> usize {
-        let near = near as usize;
-        let mut before = match near.checked_sub(1) {
-            None => 0,
-            Some(before) => self.packets.get(before).map_or(u64::MAX, |p| p.packet.end),
-        };
-        for (place, left) in (near..).zip(
-            self.packets
-                .range(near.min(self.packets.len())..)
-                .take(NEAR),
-        ) {
-            if before <= offset && offset < left.packet.end {
-                return place;
-            }
-            before = left.packet.end;
-        }
-        self.packets.partition_point(|p| p.packet.end <= offset)
+        partition_point_near(&self.packets, near as usize, |p| p.packet.end <= offset)
     }
 
     /// Where the packet ends that left with the byte at `offset`.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use cclab_units::hint::rarely;
 use cclab_units::memory::push_back;
+use cclab_units::partition_point_near;
 
 use crate::profile::PacketMemory;
 
@@ -44,6 +45,8 @@ pub(super) struct Memory {
     ready: VecDeque<Kept>,
     /// Ahead of a gap (`out_of_order_queue`), ascending.
     ahead: VecDeque<Kept>,
+    /// Where one was put last before the end of these.
+    near: u32,
     /// Bytes charged (`sk_rmem_alloc`).
     charged: u64,
 }
@@ -69,7 +72,12 @@ impl Memory {
         let ahead = &mut self.ahead;
         let mut at = match ahead.back() {
             Some(last) if last.start <= start => ahead.len(),
-            _ => ahead.partition_point(|kept| kept.start <= start),
+            _ => {
+                let place =
+                    partition_point_near(ahead, self.near as usize, |kept| kept.start <= start);
+                self.near = place as u32;
+                place
+            }
         };
         if at > 0 {
             let before = &mut ahead[at - 1];
@@ -105,6 +113,7 @@ impl Memory {
     pub(super) fn release(&mut self, rules: &PacketMemory, reached: u64) {
         while let Some(&packet) = self.ahead.front().filter(|kept| kept.start < reached) {
             self.ahead.pop_front();
+            self.near = self.near.saturating_sub(1);
             self.put_ready(rules, packet);
         }
     }
