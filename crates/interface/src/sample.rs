@@ -49,4 +49,7 @@ pub struct RateSample {
     pub is_retrans: u8,
     /// Whether the acknowledgement was probably delayed (not zero: yes).
     pub is_ack_delayed: u8,
+    /// Nothing: with it the last word is written whole. A processor waits for writes that overlap before
+    /// it reads what they wrote.
+    pub reserved: u8,
 }

@@ -45,7 +45,7 @@ impl Sender {
         let ack = Ack {
             ack,
             blocks: &blocks.above[..blocks.len],
-            dsack: blocks.dsack,
+            dsack: blocks.dsack.as_ref(),
             ece,
             counts,
             window_changed: self.rwnd > prior_rwnd || (!same_window && self.rwnd == 0),

@@ -18,7 +18,7 @@ pub(crate) struct Ack<'a> {
     /// SACK blocks above it.
     pub blocks: &'a [(u64, u64)],
     /// The block that reports a duplicate.
-    pub dsack: Option<(u64, u64)>,
+    pub dsack: Option<&'a (u64, u64)>,
     /// It echoes a mark.
     pub ece: bool,
     /// What it tells of marks where that is counted.

@@ -100,7 +100,7 @@ impl Linux {
         sacked: &mut Sacked,
         lowest: &mut u64,
     ) {
-        if let Some((left, right)) = ack.dsack
+        if let Some(&(left, right)) = ack.dsack
             && self.note_dsack(line, left, right, prior_una, sacked)
             && right > prior_una
         {
