@@ -217,7 +217,11 @@ impl Receiver {
         self.check_mark(packet, self.rcv_nxt);
         let first = self.ranges.is_empty();
         let news = self.ranges.insert(start, end);
-        self.repeated = news.repeated;
+        self.repeated = None;
+        if let Some(repeated) = news.repeated {
+            rarely();
+            self.repeated = Some(repeated);
+        }
         match news.added {
             true => self.counters.out_of_order += 1,
             false => self.counters.duplicates += 1,
