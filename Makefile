@@ -229,7 +229,7 @@ bench-scale: ## 100,000 flows on a fat tree and a random graph: speed, memory, w
 layout: ## Write which functions packets run through, to lie in one piece: crates/sim/hot.ld, by callgrind
 	@tests/install-packages.sh valgrind
 	CCLAB_NO_LAYOUT=1 cargo build --locked --release -p cclab-sim --example dumbbell
-	$(or $(PYTHON),python3) benches/layout.py $(TARGET)/release/examples/dumbbell
+	$(or $(PYTHON),python3) benches/layout.py $(TARGET)/release/examples/dumbbell $(LAYOUT_FLAGS)
 
 .PHONY: oracles
 oracles: .venv/.core-release ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
