@@ -162,6 +162,29 @@ mod tests {
     }
 
     #[test]
+    fn a_backlog_is_recorded_as_often_as_it_is_more_than_ever() {
+        let mut fifo = Fifo::new(FifoLimits {
+            packets: u64::MAX,
+            bytes: u64::MAX,
+        });
+        let mut put = |bytes| {
+            fifo.push(Waiting {
+                departs: ms(1),
+                waits: ms(1),
+                bytes,
+            });
+            let recorded = fifo.record();
+            fifo.pop_departed(ms(2), ms(1));
+            recorded
+        };
+        assert_eq!([put(100), put(90)], [Some(100), None]);
+        assert_eq!([put(100), put(101)], [None, Some(101)]);
+        // What does not fit the field that remembers it is told again and again.
+        let huge = 1 << 40;
+        assert_eq!([put(huge), put(huge)], [Some(huge), Some(huge)]);
+    }
+
+    #[test]
     fn all_that_left_is_as_much_as_each_together() {
         let (mut together, mut each) = (one_waits(), one_waits());
         let left = std::iter::from_fn(|| each.pop_departed(ms(30), ms(29)));

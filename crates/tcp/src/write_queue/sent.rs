@@ -239,6 +239,51 @@ mod tests {
         assert_eq!(ends(&sent), [(10, false), (12, false)]);
     }
 
+    /// Where something was last is where the next is looked for first, and no more than that.
+    #[test]
+    fn what_becomes_of_packets_does_not_depend_on_where_they_are_looked_for_first() {
+        let mut chance = cclab_units::Stream::new(1, "sent");
+        let mut draw = |below: u64| chance.bits() % below;
+        for round in 0..200 {
+            let (mut sent, mut runs) = (Sent::new(MSS), Runs::default());
+            let mut other = Sent::new(MSS);
+            let (mut end, mut una) = (0, 0);
+            for _ in 0..120 {
+                let places = [draw(40), draw(40), draw(40)].map(|place| place as u32);
+                [other.selected_at, other.filled_at, other.again_at] = places;
+                let start = una + draw((end - una).max(1));
+                match draw(5) {
+                    0 => {
+                        una = start;
+                        sent.acknowledge(una);
+                        other.acknowledge(una);
+                    }
+                    1 => {
+                        let until = (start + (1 + draw(4)) * MSS).min(end);
+                        sent.select(start, until, round % 7 == 0, &runs);
+                        other.select(start, until, round % 7 == 0, &runs);
+                    }
+                    2 => {
+                        assert_eq!(sent.end_of(start), other.end_of(start));
+                        assert_eq!(sent.pushes(start), other.pushes(start));
+                        sent.split(start);
+                        other.split(start);
+                    }
+                    _ => {
+                        if draw(10) == 0 {
+                            runs.begin(end);
+                        }
+                        end += (1 + draw(3)) * MSS;
+                        let push = draw(4) == 0;
+                        sent.push(Packet { end, push }, true);
+                        other.push(Packet { end, push }, true);
+                    }
+                }
+                assert_eq!(sent.packets, other.packets);
+            }
+        }
+    }
+
     #[test]
     fn a_packet_that_is_full_of_pieces_is_joined_to_nothing() {
         let (mut sent, mut runs) = (Sent::new(MSS), Runs::default());
