@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.patches import Ellipse, Rectangle
+from scipy import stats
 
 import cclab
 from cclab import report
@@ -202,6 +203,8 @@ def test_the_confidence_ellipse_holds_the_mean_as_often_as_it_says() -> None:
     mixed = np.array([[2.0, 0.5], [0.0, 1.0]])
     for n in (5, 20):
         far = tradeoff.deviations_of_confidence(n)
+        quantile = stats.f.ppf(0.95, 2, n - 2)
+        assert far**2 == pytest.approx(2 * (n - 1) / (n - 2) * quantile / n, rel=1e-9)
         held = 0
         for _ in range(4000):
             x, y = mixed @ random.standard_normal((2, n))

@@ -14,7 +14,6 @@ from cclab.drawing import legend
 from cclab.drawing.marks import mark, note
 from cclab.drawing.palette import Looks
 from cclab.errors import InputError
-from cclab.late import late
 from cclab.metrics import kind
 from cclab.report.figures.asked import OF_VARIANTS, at_most, divided
 from cclab.report.figures.facets import facets
@@ -31,7 +30,6 @@ from cclab.report.swept import beside
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-    from scipy import stats
 
     from cclab.drawing.palette import Look
     from cclab.drawing.style import Drawing
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     from cclab.measure.results import Results
     from cclab.report.figures.asked import Asked
     from cclab.report.swept import Axis
-else:
-    stats = late("scipy.stats")
 
 TITLE = "Delay against throughput, or completion time"
 CAPTION = (
@@ -238,7 +234,6 @@ def deviations_of_confidence(n: int) -> float:
 
     n (m - µ)' S^-1 (m - µ) is below 2 (n - 1) / (n - 2) F with a probability of 95%, where F is
     the quantile of the distribution with 2 and n - 2 degrees of freedom (Hotelling, The
-    Generalization of Student's Ratio, 1931).
+    Generalization of Student's Ratio, 1931): with 2 it is (n - 2) / 2 (0.05^(-2 / (n - 2)) - 1).
     """
-    quantile = float(stats.f.ppf(0.95, 2, n - 2))
-    return math.sqrt(2 * (n - 1) / (n - 2) * quantile / n)
+    return math.sqrt((n - 1) / n * (0.05 ** (-2 / (n - 2)) - 1))
