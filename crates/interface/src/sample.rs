@@ -49,7 +49,7 @@ pub struct RateSample {
     pub is_retrans: u8,
     /// Whether the acknowledgement was probably delayed (not zero: yes).
     pub is_ack_delayed: u8,
-    /// Nothing: with it the last word is written whole. A processor waits for writes that overlap before
-    /// it reads what they wrote.
+    /// Nothing: with it a new sample is cleared from [`RateSample::last_end_seq`] on by one write, where
+    /// two overlapped, for which whoever reads that field would wait.
     pub reserved: u8,
 }

@@ -14,7 +14,7 @@ use cclab_units::{Ring, Time};
 pub struct Fifo {
     /// Packets that may wait; a ring holds fewer than 2^32.
     packets_most: u32,
-    /// The largest backlog in bytes that was told, see [`Fifo::record`].
+    /// The largest backlog in bytes that was told, or as much of it as fits: see [`Fifo::record`].
     recorded: u32,
     bytes_most: u64,
     bytes: u64,
@@ -163,10 +163,13 @@ mod tests {
 
     #[test]
     fn a_backlog_is_recorded_as_often_as_it_is_more_than_ever() {
-        let mut fifo = Fifo::new(FifoLimits {
-            packets: u64::MAX,
-            bytes: u64::MAX,
-        });
+        let fifo_of = |packets| {
+            Fifo::new(FifoLimits {
+                packets,
+                bytes: u64::MAX,
+            })
+        };
+        let mut fifo = fifo_of(u64::MAX);
         let mut put = |bytes| {
             fifo.push(Waiting {
                 departs: ms(1),
@@ -177,6 +180,8 @@ mod tests {
             fifo.pop_departed(ms(2), ms(1));
             recorded
         };
+        // As many packets as that are never there.
+        assert!(fifo_of(1 << 32).has_room(1));
         assert_eq!([put(100), put(90)], [Some(100), None]);
         assert_eq!([put(100), put(101)], [None, Some(101)]);
         // What does not fit the field that remembers it is told again and again.

@@ -6,8 +6,9 @@
 //! like delay: they wait in one of a few lanes, behind each other. Packets that would overtake
 //! others in every lane are in a calendar queue (see `buckets`).
 //!
-//! With many flows the memory that packets will touch is fetched before it is needed: nearly nothing of
-//! it is in the cache. Who comes soon is seen in the lane that a packet leaves: those behind it.
+//! A packet is fetched when it becomes the first of its lane. With many flows the memory that packets will
+//! touch is fetched further ahead: nearly nothing of it is in the cache. Who comes soon is seen in the lane
+//! that a packet leaves: those behind it.
 
 mod buckets;
 #[cfg(test)]
@@ -124,7 +125,7 @@ pub struct Wires {
     beyond: u128,
     /// The lane that suited the last packet of each link.
     lane_of: Vec<u8>,
-    /// Whether memory is fetched ahead of packets.
+    /// Whether more memory is fetched ahead of packets than they are in.
     fetches: bool,
     /// The lane of the packet that was taken last, or [`BUCKETS`].
     left: usize,

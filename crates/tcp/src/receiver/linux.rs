@@ -217,6 +217,7 @@ impl Receiver {
         self.check_mark(packet, self.rcv_nxt);
         let first = self.ranges.is_empty();
         let news = self.ranges.insert(start, end);
+        // Copied whole, what was just written in parts would be waited for.
         self.repeated = None;
         if let Some(repeated) = news.repeated {
             rarely();

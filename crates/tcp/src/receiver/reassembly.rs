@@ -14,7 +14,7 @@ const MAX_RANGES: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub(super) struct Reassembly {
     ranges: VecDeque<(u64, u64)>,
-    /// Where something was added last before the end.
+    /// Where a place before the end was sought last.
     near: u32,
     /// The ranges that grew last.
     recent: Rare<Recent>,

@@ -52,8 +52,10 @@ fn what_is_lost_while_nothing_waits_is_next_and_what_lay_before_it_comes_first_a
     board.mark_lost(1);
     board.mark_resent(1, |_| ());
     board.mark_lost(6);
+    assert_eq!(board.lost_hint, 6, "nothing is passed over");
     assert_eq!(board.next_lost(), Some(6));
     board.mark_lost(8);
+    assert_eq!(board.next_lost(), Some(6));
     board.mark_lost(3);
     assert_eq!(board.next_lost(), Some(3));
     board.mark_lost(1); // its copy is lost, too

@@ -45,7 +45,7 @@ pub(super) struct Memory {
     ready: VecDeque<Kept>,
     /// Ahead of a gap (`out_of_order_queue`), ascending.
     ahead: VecDeque<Kept>,
-    /// Where one was put last before the end of these.
+    /// Where a place before the end of these was sought last.
     near: u32,
     /// Bytes charged (`sk_rmem_alloc`).
     charged: u64,

@@ -17,7 +17,7 @@ pub(crate) struct Ack<'a> {
     pub ack: u64,
     /// SACK blocks above it.
     pub blocks: &'a [(u64, u64)],
-    /// The block that reports a duplicate.
+    /// The block that reports a duplicate; lent, as a copy would wait for what was just written.
     pub dsack: Option<&'a (u64, u64)>,
     /// It echoes a mark.
     pub ece: bool,
