@@ -2,9 +2,9 @@
 //! It goes to the examples of this crate, which are what is measured, and to those who link it as
 //! `DEP_CCLAB_HOT_SCRIPT` of their build script.
 
-use std::env;
+use std::{env, fs, io};
 
-fn main() {
+fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=hot.ld");
     println!("cargo:rerun-if-env-changed=CCLAB_NO_LAYOUT");
@@ -19,8 +19,12 @@ fn main() {
         || flags.contains("fuse-ld");
     let by_training = flags.contains("profile-use");
     if is_own_linux && !is_chosen && !by_training {
-        let script = format!("{}/hot.ld", of("CARGO_MANIFEST_DIR"));
+        // A copy beside what cargo keeps of this: it takes that for as fresh in another copy of the tree,
+        // when the first is gone.
+        let script = format!("{}/hot.ld", of("OUT_DIR"));
+        fs::copy("hot.ld", &script)?;
         println!("cargo:rustc-link-arg-examples=-T{script}");
         println!("cargo:script={script}");
     }
+    Ok(())
 }
