@@ -50,7 +50,7 @@ OVER_TYPES = re.compile(r"\?LT\?[A-Z]\?|_ZN\d(?:core|alloc)\d")
 # Orders that are looked at.
 ORDERS = 12_000
 # What the chances of annealing begin with. Orders of as many misses take times up to 1.07 apart: of
-# ten seeds this gave the fastest, when that was last tried (docs/speed.md).
+# ten seeds four were timed, and this gave the fastest order of that tree (docs/speed.md).
 SEED = 5
 # By how many misses, of a packet of each load together, an order may be worse than the last, on
 # average, at first and at the end.
