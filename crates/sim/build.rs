@@ -19,10 +19,10 @@ fn main() -> io::Result<()> {
         || flags.contains("fuse-ld");
     let by_training = flags.contains("profile-use");
     if is_own_linux && !is_chosen && !by_training {
-        // A copy beside what cargo keeps of this: it takes that for as fresh in another copy of the tree,
-        // when the first is gone.
+        // A copy in OUT_DIR: cargo takes what this said for true in another copy of the tree, too, where a
+        // path into the first may lead nowhere.
         let script = format!("{}/hot.ld", of("OUT_DIR"));
-        fs::copy("hot.ld", &script)?;
+        fs::write(&script, fs::read("hot.ld")?)?;
         println!("cargo:rustc-link-arg-examples=-T{script}");
         println!("cargo:script={script}");
     }

@@ -349,7 +349,7 @@ impl Network {
         self.forwarding.next_of(packet, leads_to)
     }
 
-    /// Whether memory is fetched ahead of packets: [`Network::look_ahead`].
+    /// Whether the memory is fetched that packets will touch: [`Network::look_ahead`].
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.wires.looks_ahead()

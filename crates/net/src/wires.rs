@@ -125,7 +125,7 @@ pub struct Wires {
     beyond: u128,
     /// The lane that suited the last packet of each link.
     lane_of: Vec<u8>,
-    /// Whether more memory is fetched ahead of packets than they are in.
+    /// Whether more memory is fetched, and further ahead of packets.
     fetches: bool,
     /// The lane of the packet that was taken last, or [`BUCKETS`].
     left: usize,
@@ -163,7 +163,7 @@ impl Wires {
         }
     }
 
-    /// Whether memory is fetched ahead of packets.
+    /// Whether more memory is fetched, and further ahead of packets, than that of the first of each lane.
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.fetches
@@ -394,8 +394,7 @@ impl Wires {
             let slot = slot_of(entry);
             prefetch(&self.passages[slot]);
             prefetch(&self.packets[slot]);
-        }
-        if next.is_none() && time_of(self.beyond) != Time::NEVER {
+        } else if time_of(self.beyond) != Time::NEVER {
             self.on_emptied(lane);
         }
         next.unwrap_or(NEVER)

@@ -446,8 +446,9 @@ impl Scoreboard {
             counts[4] += if segment.resent { len } else { 0 };
             segments.lost += u32::from(segment.lost);
             segments.resent += u32::from(segment.resent);
-            segments.waiting += u32::from(segment.lost && !segment.resent);
-            contiguous &= !(segment.sacked && segment.lost);
+            let waits = segment.lost && !segment.resent;
+            segments.waiting += u32::from(waits);
+            contiguous &= !(segment.sacked && segment.lost) && !(waits && id < self.lost_hint);
         }
         let left = self.delivered_segments() + u64::from(self.counts.lost);
         contiguous

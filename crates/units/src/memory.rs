@@ -51,7 +51,7 @@ fn prefetch_line(start: *const i8, offset: usize) {
 
 /// Puts `value` last. Its first place is one alone, where a `VecDeque` by itself takes four: most of
 /// many thousand queues never have two values at once.
-#[inline(always)] // a value handed over in memory is read as it was just written in parts, and waits
+#[inline(always)] // handed to a call in memory, a value would be read while its parts are still being written
 pub fn push_back<T>(queue: &mut VecDeque<T>, value: T) {
     if queue.capacity() == 0 {
         queue.reserve_exact(1);

@@ -5,23 +5,51 @@ use std::collections::VecDeque;
 /// So many values are looked at before all are searched.
 const LOOKED_AT: usize = 3;
 
-/// As [`VecDeque::partition_point`], which is probably `near` or just behind: then no other values are
-/// looked at, whose memory may be far away.
-#[inline]
-pub fn partition_point_near<T>(
-    values: &VecDeque<T>,
-    near: usize,
-    is_before: impl Fn(&T) -> bool,
-) -> usize {
-    let before = near.checked_sub(1);
-    if before.is_none_or(|place| values.get(place).is_some_and(&is_before)) {
-        for place in near..near + LOOKED_AT {
-            if values.get(place).is_none_or(|value| !is_before(value)) {
-                return place;
+/// The place in a queue where something was found last, where what is sought next probably is, or just
+/// behind. It costs time alone if it is not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Near(u32);
+
+impl Near {
+    /// As [`VecDeque::partition_point`]; the place is remembered.
+    #[inline]
+    pub fn partition_point<T>(
+        &mut self,
+        values: &VecDeque<T>,
+        is_before: impl Fn(&T) -> bool,
+    ) -> usize {
+        let place = self.peek(values, is_before);
+        self.0 = place as u32;
+        place
+    }
+
+    /// The same, and nothing is remembered. Where the place is near no other values are looked at, whose
+    /// memory may be far away.
+    #[inline]
+    pub fn peek<T>(self, values: &VecDeque<T>, is_before: impl Fn(&T) -> bool) -> usize {
+        let near = self.place();
+        let before = near.checked_sub(1);
+        if before.is_none_or(|place| values.get(place).is_some_and(&is_before)) {
+            for place in near..near + LOOKED_AT {
+                if values.get(place).is_none_or(|value| !is_before(value)) {
+                    return place;
+                }
             }
         }
+        values.partition_point(is_before)
     }
-    values.partition_point(is_before)
+
+    /// The first value of the queue was taken out.
+    #[inline]
+    pub fn on_popped(&mut self) {
+        self.0 = self.0.saturating_sub(1);
+    }
+
+    /// The place.
+    #[inline]
+    pub fn place(self) -> usize {
+        self.0 as usize
+    }
 }
 
 #[cfg(test)]
@@ -34,9 +62,21 @@ mod tests {
             let values: VecDeque<u32> = (0..len).collect();
             for (near, limit) in (0..15).flat_map(|near| (0..14).map(move |limit| (near, limit))) {
                 let whole = values.partition_point(|&value| value < limit);
-                let found = partition_point_near(&values, near, |&value| value < limit);
-                assert_eq!(found, whole, "{len} values, near {near}, below {limit}");
+                let mut near = Near(near);
+                let place = near.partition_point(&values, |&value| value < limit);
+                assert_eq!(place, whole, "{len} values, {near:?}, below {limit}");
+                assert_eq!(near.place(), whole);
             }
         }
+    }
+
+    #[test]
+    fn a_place_moves_with_what_is_there() {
+        let mut values: VecDeque<u32> = (0..9).collect();
+        let mut near = Near::default();
+        assert_eq!(near.partition_point(&values, |&value| value < 6), 6);
+        values.pop_front();
+        near.on_popped();
+        assert_eq!((near.place(), values[near.place()]), (5, 6));
     }
 }

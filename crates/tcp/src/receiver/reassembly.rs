@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use cclab_packet::MAX_SACK_BLOCKS;
-use cclab_units::{Rare, Usual, partition_point_near};
+use cclab_units::{Near, Rare, Usual};
 
 /// Ranges kept at most. A sender that leaves more gaps than these in one window has the rest
 /// refused, as a kernel short of memory would (RFC 2018 section 8 allows it).
@@ -15,7 +15,7 @@ const MAX_RANGES: usize = 1 << 16;
 pub(super) struct Reassembly {
     ranges: VecDeque<(u64, u64)>,
     /// Where a place before the end was sought last.
-    near: u32,
+    near: Near,
     /// The ranges that grew last.
     recent: Rare<Recent>,
 }
@@ -47,7 +47,7 @@ impl Reassembly {
     pub(super) fn new() -> Reassembly {
         Reassembly {
             ranges: VecDeque::new(),
-            near: 0,
+            near: Near::default(),
             recent: Rare::default(),
         }
     }
@@ -72,12 +72,7 @@ impl Reassembly {
         let low = match self.ranges.back() {
             Some(&(_, last_end)) if last_end < start => self.ranges.len(), // after a new loss
             Some(&(last_start, _)) if last_start <= start => self.ranges.len() - 1, // after that
-            _ => {
-                let place =
-                    partition_point_near(&self.ranges, self.near as usize, |&(_, e)| e < start);
-                self.near = place as u32;
-                place
-            }
+            _ => self.near.partition_point(&self.ranges, |&(_, e)| e < start),
         };
         let mut high = low;
         let mut merged = (start, end);
@@ -121,7 +116,7 @@ impl Reassembly {
             }
             reached = reached.max(e);
             self.ranges.pop_front();
-            self.near = self.near.saturating_sub(1);
+            self.near.on_popped();
         }
         self.recent.keep(|(start, _)| start > reached);
         reached

@@ -89,7 +89,7 @@ impl Scoreboard {
         if was.resent {
             self.no_longer_resent(&was);
             if was.lost {
-                self.wait(id); // whoever asks today has only those that are not
+                self.wait(id); // the only caller asks of segments that are not lost
             }
         }
     }

@@ -75,6 +75,30 @@ fn pieces_of_run(run: u64, from: u64, to: u64) -> u64 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_short_way_and_the_long_one_count_the_same() {
+        let mut chance = cclab_units::Stream::new(1, "pieces");
+        let mut draw = |below: u64| chance.bits() % below;
+        for _ in 0..2_000 {
+            let mut runs = Runs::default();
+            let mut began = draw(3 * PAGE);
+            for _ in 0..draw(4) {
+                runs.begin(began);
+                began += 1 + draw(3 * PAGE);
+            }
+            for _ in 0..20 {
+                let edge = |near: u64, draw: &mut dyn FnMut(u64) -> u64| match draw(3) {
+                    0 => runs.began.get(draw(4) as usize).copied().unwrap_or(near),
+                    _ => near,
+                };
+                let start = edge(draw(10 * PAGE), &mut draw);
+                let end = edge(start + draw(4 * PAGE), &mut draw);
+                let (short, long) = (runs.pieces(start, end), runs.pieces_of_several(start, end));
+                assert_eq!(short, long, "{start} to {end} of {:?}", runs.began);
+            }
+        }
+    }
+
     /// The kernel's Reno at 2 Mbit/s, 40 ms and five packets: a packet from segment 152 on has five
     /// pages of a run that ends with segment 163, and so room for twelve of the next.
     #[test]

@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 
+use cclab_units::Near;
 use cclab_units::memory::push_back;
-use cclab_units::partition_point_near;
 
 use super::Packet;
 use super::pieces::{MOST, Runs};
@@ -16,12 +16,12 @@ pub(super) struct Sent {
     mss: u64,
     packets: VecDeque<Left>,
     acked: u64,
-    /// The place where something was selected last: what is selected next is there or just behind.
-    selected_at: u32,
-    /// The same of what was selected before that place, as holes are filled.
-    filled_at: u32,
-    /// The same of what left again.
-    again_at: u32,
+    /// Where something was selected last.
+    selected: Near,
+    /// Where something was selected before that place, as holes are filled.
+    filled: Near,
+    /// Where something left again.
+    again: Near,
 }
 
 /// A packet that left.
@@ -38,9 +38,9 @@ impl Sent {
             mss,
             packets: VecDeque::new(),
             acked: 0,
-            selected_at: 0,
-            filled_at: 0,
-            again_at: 0,
+            selected: Near::default(),
+            filled: Near::default(),
+            again: Near::default(),
         }
     }
 
@@ -66,36 +66,32 @@ impl Sent {
         self.acked = una;
         while self.packets.front().is_some_and(|p| p.packet.end <= una) {
             self.packets.pop_front();
-            self.selected_at = self.selected_at.saturating_sub(1);
-            self.filled_at = self.filled_at.saturating_sub(1);
-            self.again_at = self.again_at.saturating_sub(1);
+            for near in [&mut self.selected, &mut self.filled, &mut self.again] {
+                near.on_popped();
+            }
         }
-    }
-
-    /// The place of the first packet that ends after `offset`, which is probably `near` or just behind.
-    #[inline]
-    fn place_of(&self, offset: u64, near: u32) -> usize {
-        partition_point_near(&self.packets, near as usize, |p| p.packet.end <= offset)
     }
 
     /// Where the packet ends that left with the byte at `offset`.
     pub fn end_of(&mut self, offset: u64) -> Option<u64> {
-        let place = self.place_of(offset, self.again_at);
-        self.again_at = place as u32;
+        let place = self
+            .again
+            .partition_point(&self.packets, |p| p.packet.end <= offset);
         self.packets.get(place).map(|p| p.packet.end)
     }
 
     /// Whether what left up to `end` carries a push, however it leaves.
     pub fn pushes(&self, end: u64) -> bool {
-        let place = self.place_of(end.saturating_sub(1), self.again_at);
+        let place = self.again.peek(&self.packets, |p| p.packet.end < end);
         let ends_here = self.packets.get(place).filter(|p| p.packet.end == end);
         ends_here.is_some_and(|p| p.packet.push)
     }
 
     /// What left is cut in two at `offset` (`tcp_fragment`).
     pub fn split(&mut self, offset: u64) {
-        let place = self.place_of(offset.saturating_sub(1), self.again_at);
-        self.again_at = place as u32;
+        let place = self
+            .again
+            .partition_point(&self.packets, |p| p.packet.end < offset);
         self.split_at(place, offset);
     }
 
@@ -124,16 +120,12 @@ impl Sent {
     /// `[start, end)`, whole segments, was selectively acknowledged. `again` tells that it left again
     /// although it was not taken for lost: then it stays apart.
     pub fn select(&mut self, start: u64, end: u64, again: bool, runs: &Runs) {
-        let last = (self.selected_at as usize).min(self.packets.len());
-        let mut place = if start < self.start(last) {
-            let place = self.place_of(start, self.filled_at);
-            self.filled_at = place as u32;
-            place
-        } else {
-            let place = self.place_of(start, self.selected_at);
-            self.selected_at = place as u32;
-            place
+        let last = self.selected.place().min(self.packets.len());
+        let near = match start < self.start(last) {
+            true => &mut self.filled,
+            false => &mut self.selected,
         };
+        let mut place = near.partition_point(&self.packets, |p| p.packet.end <= start);
         while place < self.packets.len() && self.start(place) < end {
             if self.start(place) < start {
                 self.split_at(place, start);
@@ -244,14 +236,18 @@ mod tests {
     fn what_becomes_of_packets_does_not_depend_on_where_they_are_looked_for_first() {
         let mut chance = cclab_units::Stream::new(1, "sent");
         let mut draw = |below: u64| chance.bits() % below;
+        let mut pushed = 0;
         for round in 0..200 {
             let (mut sent, mut runs) = (Sent::new(MSS), Runs::default());
             let mut other = Sent::new(MSS);
             let (mut end, mut una) = (0, 0);
             for _ in 0..120 {
-                let places = [draw(40), draw(40), draw(40)].map(|place| place as u32);
-                [other.selected_at, other.filled_at, other.again_at] = places;
-                let start = una + draw((end - una).max(1));
+                other.selected = other.filled;
+                (other.filled, other.again) = (other.again, Near::default());
+                let within = una + draw((end - una).max(1));
+                // Half of the time where a packet ends.
+                let place = draw(2 * other.packets.len().max(1) as u64) as usize;
+                let start = other.packets.get(place).map_or(within, |p| p.packet.end);
                 match draw(5) {
                     0 => {
                         una = start;
@@ -264,10 +260,18 @@ mod tests {
                         other.select(start, until, round % 7 == 0, &runs);
                     }
                     2 => {
-                        assert_eq!(sent.end_of(start), other.end_of(start));
-                        assert_eq!(sent.pushes(start), other.pushes(start));
+                        let all = || sent.packets.iter();
+                        let holding = all().find(|p| start < p.packet.end);
+                        let ends = holding.map(|p| p.packet.end);
+                        let pushes = all().any(|p| p.packet.end == start && p.packet.push);
+                        assert_eq!(sent.pushes(start), pushes);
+                        assert_eq!(other.pushes(start), pushes);
+                        assert_eq!(sent.end_of(start), ends);
+                        assert_eq!(other.end_of(start), ends);
+                        pushed += u64::from(pushes);
                         sent.split(start);
                         other.split(start);
+                        assert!(start <= una || sent.packets.iter().any(|p| p.packet.end == start));
                     }
                     _ => {
                         if draw(10) == 0 {
@@ -282,6 +286,7 @@ mod tests {
                 assert_eq!(sent.packets, other.packets);
             }
         }
+        assert!(pushed > 100, "{pushed} ends with a push were asked for");
     }
 
     #[test]

@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 
+use cclab_units::Near;
 use cclab_units::hint::rarely;
 use cclab_units::memory::push_back;
-use cclab_units::partition_point_near;
 
 use crate::profile::PacketMemory;
 
@@ -46,7 +46,7 @@ pub(super) struct Memory {
     /// Ahead of a gap (`out_of_order_queue`), ascending.
     ahead: VecDeque<Kept>,
     /// Where a place before the end of these was sought last.
-    near: u32,
+    near: Near,
     /// Bytes charged (`sk_rmem_alloc`).
     charged: u64,
 }
@@ -72,12 +72,7 @@ impl Memory {
         let ahead = &mut self.ahead;
         let mut at = match ahead.back() {
             Some(last) if last.start <= start => ahead.len(),
-            _ => {
-                let place =
-                    partition_point_near(ahead, self.near as usize, |kept| kept.start <= start);
-                self.near = place as u32;
-                place
-            }
+            _ => self.near.partition_point(ahead, |kept| kept.start <= start),
         };
         if at > 0 {
             let before = &mut ahead[at - 1];
@@ -113,7 +108,7 @@ impl Memory {
     pub(super) fn release(&mut self, rules: &PacketMemory, reached: u64) {
         while let Some(&packet) = self.ahead.front().filter(|kept| kept.start < reached) {
             self.ahead.pop_front();
-            self.near = self.near.saturating_sub(1);
+            self.near.on_popped();
             self.put_ready(rules, packet);
         }
     }
