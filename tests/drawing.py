@@ -106,3 +106,11 @@ def six_transfers(folder: Path) -> Results:
     file = folder / "study.toml"
     file.write_text(LATE + flow + '[sweep]\n"flow.web.cc" = ["cubic", "bbr"]\n')
     return cclab.run(file, out=folder / "out", repeat=2)
+
+
+def swept(folder: Path, sweep: str, repeat: int = 3) -> Results:
+    """The results of short runs of the two flows over `sweep`."""
+    head, _ = STUDY.split("[sweep]")
+    file = folder / "sweep.toml"
+    file.write_text(head + "[sweep]\n" + sweep)
+    return cclab.run(file, out=folder / "out", repeat=repeat)
