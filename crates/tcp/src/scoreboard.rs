@@ -448,7 +448,8 @@ impl Scoreboard {
             segments.resent += u32::from(segment.resent);
             let waits = segment.lost && !segment.resent;
             segments.waiting += u32::from(waits);
-            contiguous &= !(segment.sacked && segment.lost) && !(waits && id < self.lost_hint);
+            contiguous &= !(segment.sacked && segment.lost);
+            contiguous &= !waits || self.lost_hint <= id;
         }
         let left = self.delivered_segments() + u64::from(self.counts.lost);
         contiguous
