@@ -50,7 +50,7 @@ OVER_TYPES = re.compile(r"\?LT\?[A-Z]\?|_ZN\d(?:core|alloc)\d")
 # Orders that are looked at.
 ORDERS = 12_000
 # What the chances of annealing begin with. Orders of about as few misses take times up to 1.14
-# apart: of ten seeds this gave the best order of the tree for which they were timed (docs/speed.md).
+# apart: of ten seeds this gave the best order of the tree that was timed (docs/speed.md).
 SEED = 10
 # By how many misses, of a packet of each load together, an order may be worse than the last, on
 # average, at first and at the end.
