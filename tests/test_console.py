@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from cclab.cli import console
+from cclab.cli import drawn
 from cclab.report import tables
 from cclab.tabular import Table
 from conftest import STUDY
@@ -106,19 +106,19 @@ def test_a_table_looks_as_rich_draws_it(
     groups: list[list[list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headings, numeric = ["key", "rate (Mbit/s)", "flow"], [False, True, False]
-    drawn = RichTable(box=SIMPLE_HEAD)
+    theirs = RichTable(box=SIMPLE_HEAD)
     for heading, number in zip(headings, numeric, strict=True):
-        drawn.add_column(Text(heading), justify="right" if number else "left", no_wrap=True)
+        theirs.add_column(Text(heading), justify="right" if number else "left", no_wrap=True)
     for group in groups:
         for row in group:
-            drawn.add_row(*map(Text, row))
+            theirs.add_row(*map(Text, row))
         if any(len(rows) > 1 for rows in groups):
-            drawn.add_section()
+            theirs.add_section()
     by_rich = Console(file=io.StringIO(), width=80)
-    by_rich.print(drawn)
+    by_rich.print(theirs)
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", stream)
-    console.print_table("A title", Table(headings, numeric, groups, 1, 0))
+    drawn.print_table("A title", Table(headings, numeric, groups, 1, 0))
     stream.flush()
     shown = stream.buffer.getvalue().decode().splitlines()
     assert shown[0] == "A title"

@@ -8,8 +8,9 @@ import re
 import pytest
 
 from cclab import kernel
+from cclab.cli import drawn
 from cclab.cli import progress as displays
-from cclab.cli.console import Output
+from cclab.cli.drawn import Output
 from cclab.cli.progress import BuildProgress, Display, SweepProgress, duration, speed
 from cclab.execute import State
 
@@ -65,7 +66,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What standard error gets as a terminal of 100 columns."""
     screen = io.StringIO()
     console = Output(file=screen, force_terminal=True, width=100, color_system=None)
-    monkeypatch.setattr(displays, "stderr", lambda: console)
+    monkeypatch.setattr(displays, "terminal", lambda: console)
     return screen
 
 
@@ -75,6 +76,20 @@ def _lines(screen: io.StringIO) -> list[str]:
     return [
         re.sub("[ ━╸╺]+", " ", line).strip() for line in re.split("[\r\n]+", bare) if line.strip()
     ]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "is_one"),
+    [("", "", False), ("FORCE_COLOR", "1", True), ("TTY_COMPATIBLE", "1", True)],
+)
+def test_a_stream_is_a_terminal_where_rich_takes_it_for_one(
+    variable: str, value: str, is_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, value)
+    assert (displays.terminal() is not None) == is_one == drawn.stderr().is_terminal
 
 
 def test_on_a_terminal_a_sweep_is_one_line_that_goes_and_a_sum_that_stays(

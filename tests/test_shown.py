@@ -15,7 +15,7 @@ from rich.text import Text
 
 from cclab import shown
 from cclab.cli import progress
-from cclab.cli.console import Grid, Output, line_of, styled
+from cclab.cli.drawn import Grid, Output, line_of, styled
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from conftest import STUDY
 
@@ -104,7 +104,7 @@ def test_the_live_line_shows_what_it_is_told(monkeypatch: pytest.MonkeyPatch) ->
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
     console = Output(file=stream, force_terminal=True, width=400)
-    monkeypatch.setattr(progress, "stderr", lambda: console)
+    monkeypatch.setattr(progress, "terminal", lambda: console)
     with progress.Display(_EVIL) as display:
         display.show(1.0, f"{_EVIL} odd\udcff ±", 0.5, "50%", (_EVIL,), ())
     said = _OF_RICH.sub("", raw.getvalue().decode("ascii"))

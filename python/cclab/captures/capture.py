@@ -10,23 +10,24 @@ import contextlib
 import json
 import os
 import shutil
-import tempfile
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core, machine, whole
+from cclab import _core, machine
 from cclab.errors import InputError, RunError
 from cclab.late import late
 from cclab.store import origin
 
 if TYPE_CHECKING:
+    import tempfile
     from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
 
+    from cclab import whole
     from cclab.captures import series as all_series
     from cclab.captures.series import figures, flows, tables, talks
     from cclab.captures.series import folder as folders
@@ -41,6 +42,8 @@ else:
     folders = late("cclab.captures.series.folder")
     tables = late("cclab.captures.series.tables")
     talks = late("cclab.captures.series.talks")
+    whole = late("cclab.whole")
+    tempfile = late("tempfile")
     pl = late("polars")
 
 _LONGEST_S = 2**64 / 1e9

@@ -16,7 +16,6 @@ import typer
 from cclab import _core, shell
 from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
-from cclab.cli.connections import print_capture, print_problems
 from cclab.cli.console import count, note, print_csv, print_json
 from cclab.cli.progress import Display
 from cclab.errors import CaptureError, InputError
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
 
     from cclab.captures import Capture
     from cclab.captures.series import folder as folders
+    from cclab.cli import connections
 else:
+    connections = late("cclab.cli.connections")
     folders = late("cclab.captures.series.folder")
 
 _MOST_CONNECTIONS = 2**32 - 1
@@ -115,8 +116,9 @@ def analyze(
     elif csv:
         print_csv(capture.rows[udp].csv())
     else:
-        print_capture(capture)
-    print_problems(capture)
+        connections.print_capture(capture)
+    if capture.problems:
+        connections.print_problems(capture)
 
 
 def _one_at_a_time(files: Sequence[str | Path]) -> str:

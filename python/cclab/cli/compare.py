@@ -10,18 +10,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import sweep, units, whole
 from cclab.cli import choices, options
-from cclab.cli.console import (
-    Grid,
-    count,
-    line_of,
-    note,
-    print_json,
-    print_warnings,
-    show,
-    stdout,
-    styled,
-    tell,
-)
+from cclab.cli.console import count, note, print_json, print_warnings, tell
+from cclab.cli.drawn import Grid, line_of, show, stdout, styled
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.comparison import sides

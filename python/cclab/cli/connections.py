@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.padding import Padding
-
 from cclab import units
 from cclab.captures import words
-from cclab.cli.console import count, line_of, note, print_table, show, stderr, styled, tell
+from cclab.cli.console import count, note, tell
+from cclab.cli.drawn import indented, line_of, print_table, show, stderr, styled
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def print_problems(capture: Capture) -> None:
     for problem in capture.problems:
         head = line_of((problem.code, "yellow"), f": {problem.count}")
         show(stderr(), head)
-        show(stderr(), Padding(styled(problem.message, "dim"), (0, 0, 0, 2), expand=False))
+        show(stderr(), indented(styled(problem.message, "dim"), 2))
 
 
 def _cells(row: dict[str, Any], rtts: list[str]) -> list[str]:

@@ -1,8 +1,7 @@
 """The two streams of the command line: results on standard output, the rest on standard error.
 
-Whatever is printed goes through here, and reaches a terminal as text alone: what others wrote (a
-title, a name, what a program said) is shown, never obeyed, and what the stream's encoding lacks is
-told in its letters.
+Whatever is printed goes through here or `drawn`. Here is what needs no layout: what lays text out
+is loaded when something is to be laid out, as that takes longer than some commands run.
 """
 
 from __future__ import annotations
@@ -11,31 +10,17 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.measure import Measurement
-from rich.padding import Padding
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
-
 from cclab import shown
+from cclab.late import late
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from rich.console import ConsoleOptions, RenderableType
-
+    from cclab.cli import drawn
     from cclab.measure.summary import Raised
     from cclab.report.told import Doubt, Told
-    from cclab.tabular import Table as Cells
-
-_UNBOUNDED = 10_000
-"""More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""
-_ANY_HEIGHT = 25
-"""Nothing is drawn by it."""
-_BETWEEN = "   "
-"""Between the columns of a table."""
+else:
+    drawn = late("cclab.cli.drawn")
 
 
 def prepare() -> None:
@@ -45,83 +30,19 @@ def prepare() -> None:
             stream.reconfigure(errors=shown.FALLBACK)
 
 
-class Output(Console):
-    """Shows controls in text, and its letters in the stream's encoding.
-
-    A plain `str` is text before it is laid out, so that its columns are right: in a table, too.
-    """
-
-    def render_str(self, text: str, **how: Any) -> Text:
-        """`text` as it can be shown; no mark-up is read in it."""
-        return super().render_str(self.shown(text), **{**how, "markup": False, "emoji": False})
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """The pieces of what is drawn; what came in as `Text` is escaped here."""
-        for piece in super().render(renderable, options):
-            text = piece.text if piece.control else self.shown(piece.text)
-            yield piece if text == piece.text else Segment(text, piece.style)
-
-    def shown(self, text: str) -> str:
-        """`text` as it can be shown."""
-        return shown.encodable(shown.lines(text), self.encoding)
-
-
-class Grid(Table):
-    """A table as it is drawn; a `str` in it is one line."""
-
-    def add_column(self, header: RenderableType = "", *more: Any, **how: Any) -> None:
-        """A column under `header`."""
-        super().add_column(_cell(header), *more, **how)
-
-    def add_row(self, *cells: RenderableType | None, **how: Any) -> None:
-        """A row of cells."""
-        super().add_row(*map(_cell, cells), **how)
-
-
-def _cell(cell: Any) -> Any:
-    return shown.line(cell) if isinstance(cell, str) else cell
-
-
-def styled(text: str, style: str = "") -> Text:
-    """`text` in one style: a cell, or a part of a line."""
-    return Text(shown.lines(text), style=style)
-
-
-def line_of(*parts: str | tuple[str, str]) -> Text:
-    """A line of parts, some with a style."""
-    return Text.assemble(
-        *(
-            shown.lines(part) if isinstance(part, str) else (shown.lines(part[0]), part[1])
-            for part in parts
-        )
-    )
-
-
-def stdout() -> Output:
-    """Where results go."""
-    return _console(sys.stdout)
-
-
-def stderr() -> Output:
-    """Where progress, warnings and complaints go."""
-    return _console(sys.stderr)
-
-
 def complain(message: str) -> None:
     """One message about what went wrong."""
-    stderr().print(line_of(("error: ", "bold red"), message), soft_wrap=True)
+    drawn.stderr().print(drawn.line_of(("error: ", "bold red"), message), soft_wrap=True)
 
 
 def tell(message: str) -> None:
     """One line of a result."""
-    stdout().print(message, soft_wrap=True)
+    drawn.stdout().print(message, soft_wrap=True)
 
 
 def note(message: str) -> None:
     """One line for people about what goes on."""
-    stderr().print(message, soft_wrap=True)
+    drawn.stderr().print(message, soft_wrap=True)
 
 
 def count(number: int, noun: str) -> str:
@@ -131,7 +52,7 @@ def count(number: int, noun: str) -> str:
 
 def print_json(document: Any) -> None:
     """Prints the one document of a `--json`."""
-    ascii_only = not stdout().encoding.startswith("utf")
+    ascii_only = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     sys.stdout.write(shown.json_text(document, indent=2, ascii_only=ascii_only) + "\n")
     sys.stdout.flush()
 
@@ -142,98 +63,18 @@ def print_csv(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_table(title: str, cells: Cells) -> None:
-    """Prints the table of results; as several where one is too wide. No cell is cut."""
-    console = stdout()
-    console.print(styled(shown.line(title), "bold"), soft_wrap=True)
-    for part in cells.folded(lambda part: _fits(console, part)):
-        show(console, _Ruled(console, part))
-
-
 def print_tables(told: Told, *, every: bool = False) -> None:
     """Prints the tables of results: groups first, then flows, then what stands beside them."""
     if told.groups is not None:
-        print_table(told.title, told.groups)
+        drawn.print_table(told.title, told.groups)
     title = told.title if told.groups is None else "Flows"
-    print_table(title, told.every if every and told.every is not None else told.flows)
+    drawn.print_table(title, told.every if every and told.every is not None else told.flows)
     for name, cells in told.beside:
-        print_table(name, cells)
+        drawn.print_table(name, cells)
     if told.floods:
         note(told.floods)
     if told.every is not None and not every:
         note("flows of a group are one row; --all shows each")
-
-
-def show(console: Console, drawn: RenderableType) -> None:
-    """Prints text that has its own lines; without padding to a file or a pipe."""
-    if console.file.isatty():
-        # What is wider than the terminal goes on in its next line rather than lose its end.
-        console.width = max(console.width, _least_width(console, drawn))
-        console.print(drawn)
-        return
-    with console.capture() as captured:
-        console.print(drawn)
-    console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-
-
-def _fits(console: Output, cells: Cells) -> bool:
-    """Whether a table is not wider than `console`; any is not that goes to a file or a pipe."""
-    return console.width >= _UNBOUNDED or _Ruled(console, cells).width <= console.width
-
-
-def _least_width(console: Console, drawn: RenderableType) -> int:
-    unbounded = console.options.update(max_width=_UNBOUNDED)
-    return Measurement.get(console, unbounded, drawn).minimum
-
-
-class _Ruled:
-    """A table of results, sweep points of several rows set apart.
-
-    It looks as `Grid` under `SIMPLE_HEAD` does, and is a piece for each line: of thousands of cells
-    rich would make as many texts.
-    """
-
-    def __init__(self, console: Output, cells: Cells) -> None:
-        """The table as `console` can show it."""
-
-        def texts(row: list[str]) -> list[str]:
-            return [console.shown(shown.line(cell)) for cell in row]
-
-        self._head = texts(cells.headings)
-        self._groups = [[texts(row) for row in group] for group in cells.groups if group]
-        self._numeric = cells.numeric
-        rows = [self._head, *(row for group in self._groups for row in group)]
-        self._widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-        self._inner = sum(self._widths) + len(_BETWEEN) * (len(self._widths) - 1) + 2
-
-    @property
-    def width(self) -> int:
-        """Of its lines."""
-        return self._inner + 2
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(self.width, self.width)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        empty = Segment(" " * self.width + "\n")
-        yield empty
-        yield Segment(self._line(self._head), console.get_style("bold"))
-        yield Segment("\n")
-        yield Segment(f" {'─' * self._inner} \n")
-        apart = any(len(group) > 1 for group in self._groups)
-        for number, group in enumerate(self._groups):
-            if apart and number:
-                yield empty
-            for row in group:
-                yield Segment(self._line(row) + "\n")
-        yield empty
-
-    def _line(self, row: list[str]) -> str:
-        aligned = []
-        for cell, width, number in zip(row, self._widths, self._numeric, strict=True):
-            room = " " * (width - cell_len(cell))
-            aligned.append(room + cell if number else cell + room)
-        return f"  {_BETWEEN.join(aligned)}  "
 
 
 def print_warnings(
@@ -242,17 +83,10 @@ def print_warnings(
     """Prints each doubt with its remedy."""
     if not warnings:
         return
-    console = stderr()
-    console.print(styled(heading, "bold yellow"))
+    console = drawn.stderr()
+    console.print(drawn.styled(heading, "bold yellow"))
     for warning in warnings:
         more = f"; {warning.extent}" if warning.extent else ""
-        head = line_of((warning.code, "yellow"), f": {warning.message}{more}")
-        show(console, Padding(head, (0, 0, 0, 2), expand=False))
-        show(console, Padding(styled(warning.remedy, "dim"), (0, 0, 0, 4), expand=False))
-
-
-def _console(stream: Any) -> Output:
-    # Of a file or a pipe both sides are told: with one alone, what the environment says of a
-    # terminal (TERM=dumb beside FORCE_COLOR, as in many a CI) would come before the width.
-    width, height = (None, None) if stream.isatty() else (_UNBOUNDED, _ANY_HEIGHT)
-    return Output(file=stream, width=width, height=height, highlight=False, emoji=False)
+        head = drawn.line_of((warning.code, "yellow"), f": {warning.message}{more}")
+        drawn.show(console, drawn.indented(head, 2))
+        drawn.show(console, drawn.indented(drawn.styled(warning.remedy, "dim"), 4))

@@ -17,7 +17,8 @@ from cclab import _core, versions
 from cclab.cli import checks as backends
 from cclab.cli import options
 from cclab.cli.checks import Check
-from cclab.cli.console import line_of, print_json, stdout
+from cclab.cli.console import print_json
+from cclab.cli.drawn import line_of, stdout
 from cclab.errors import StoreError
 from cclab.machine import cpus
 from cclab.store import Store

@@ -12,7 +12,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import machine, shown
 from cclab.cli import choices, options
-from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
+from cclab.cli.console import count, note, print_json, tell
+from cclab.cli.drawn import Grid, show, stdout, styled
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError

@@ -8,7 +8,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import shown, units
 from cclab.cli import options
-from cclab.cli.console import Grid, print_json, show, stdout, styled, tell
+from cclab.cli.console import print_json, tell
+from cclab.cli.drawn import Grid, show, stdout, styled
 from cclab.errors import StudyError
 from cclab.explain import explain as explain_scenario
 from cclab.explain import told

@@ -11,7 +11,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import kernel
 from cclab.cli import choices, options
-from cclab.cli.console import Grid, note, print_json, show, stdout, styled, tell
+from cclab.cli.console import note, print_json, tell
+from cclab.cli.drawn import Grid, show, stdout, styled
 from cclab.cli.progress import BuildProgress, Display, duration
 from cclab.errors import RunError
 from cclab.late import late

@@ -12,7 +12,8 @@ import typer
 
 from cclab import _core, shown
 from cclab.cli import choices, options
-from cclab.cli.console import Grid, note, print_json, show, stdout, styled
+from cclab.cli.console import note, print_json
+from cclab.cli.drawn import Grid, show, stdout, styled
 from cclab.errors import InputError, StudyError
 from cclab.execute.backends import alone
 from cclab.explain.shown import plain

@@ -10,7 +10,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import shown
 from cclab.cli import options
-from cclab.cli.console import Grid, count, print_json, print_warnings, show, stdout, styled, tell
+from cclab.cli.console import count, print_json, print_warnings, tell
+from cclab.cli.drawn import Grid, show, stdout, styled
 from cclab.cli.progress import duration
 from cclab.errors import InputError
 from cclab.execute import estimate

@@ -6,9 +6,11 @@ work of which nobody knows how far it is.
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Self
 
-from cclab.cli.console import count, stderr
+from cclab.cli.console import count, note
 from cclab.late import late
 
 if TYPE_CHECKING:
@@ -19,11 +21,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from cclab import kernel
+    from cclab.cli import drawn
     from cclab.execute import State
 else:
     live = late("rich.progress")
+    drawn = late("cclab.cli.drawn")
 
 _PLAIN_EVERY_S = 5.0
+_TERMINAL_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables of the environment by which rich takes a stream for a terminal that is none."""
 
 
 class Display:
@@ -31,25 +37,29 @@ class Display:
 
     def __init__(self, doing: str = "") -> None:
         """Nothing is shown outside the context; in it, on a terminal, `doing` at first."""
-        self._console = stderr()
-        self._doing = self._console.shown(doing)
+        self._terminal = terminal()
+        self._doing = doing
         self._live: Progress | None = None
         self._next_plain_s = _PLAIN_EVERY_S
 
     def __enter__(self) -> Self:
         """Takes over the terminal's last line, if there is a terminal."""
-        if self._console.is_terminal:
+        if self._terminal is not None:
             self._live = live.Progress(
                 live.TextColumn("{task.description}", markup=False),
                 live.BarColumn(bar_width=32),
                 live.TextColumn("{task.fields[percent]}", markup=False),
                 live.TextColumn("{task.fields[beside]}", markup=False),
-                console=self._console,
+                console=self._terminal,
                 transient=True,
             )
             # Without a total the bar moves to and fro: nothing is known yet.
             self._live.add_task(
-                self._doing, total=None, visible=bool(self._doing), percent="", beside=""
+                self._terminal.shown(self._doing),
+                total=None,
+                visible=bool(self._doing),
+                percent="",
+                beside="",
             )
             self._live.start()
         return self
@@ -66,7 +76,10 @@ class Display:
 
     def note(self, message: str) -> None:
         """One line that stays, above the live one."""
-        self._console.print(message, soft_wrap=True)
+        if self._terminal is None:
+            note(message)
+        else:
+            self._terminal.print(message, soft_wrap=True)
 
     def show(
         self,
@@ -84,19 +97,27 @@ class Display:
         On a terminal `percent` and what is `beside` it stand behind the bar; elsewhere `plain` is
         the line, at once if what goes on is `new`, and of no words there is none.
         """
-        if self._live is not None:
+        if self._live is not None and self._terminal is not None:
             self._live.update(
                 self._live.task_ids[0],
                 visible=True,
                 total=None if part is None else 1.0,
                 completed=part or 0.0,
-                description=self._console.shown(doing),
+                description=self._terminal.shown(doing),
                 percent=percent,
-                beside=self._console.shown("  ".join(filter(None, beside))),
+                beside=self._terminal.shown("  ".join(filter(None, beside))),
             )
         elif (new or at_s >= self._next_plain_s) and (told := ", ".join(filter(None, plain))):
             self._next_plain_s = at_s + _PLAIN_EVERY_S
             self.note(told)
+
+
+def terminal() -> drawn.Output | None:
+    """Standard error, if it is a terminal."""
+    if not (sys.stderr.isatty() or any(name in os.environ for name in _TERMINAL_BY)):
+        return None  # without what lays text out, which takes longer to load than some commands run
+    stream = drawn.stderr()
+    return stream if stream.is_terminal else None
 
 
 class SweepProgress(Display):

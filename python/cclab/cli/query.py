@@ -11,7 +11,7 @@ import typer
 
 from cclab import whole
 from cclab.cli import choices, options
-from cclab.cli.console import complain, count, note, print_csv, print_json, print_table, tell
+from cclab.cli.console import complain, count, note, print_csv, print_json, tell
 from cclab.cli.exits import RUN_FAILED
 from cclab.errors import DamagedRunsError, InputError
 from cclab.late import late
@@ -24,10 +24,12 @@ from cclab.store.index.tables import PLAN
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
+    from cclab.cli import drawn
     from cclab.queries import frames
     from cclab.queries.answer import Answer
 else:
     frames = late("cclab.queries.frames")
+    drawn = late("cclab.cli.drawn")
 
 _MOST_ROWS = 40
 _LIKE_A_FOLDER = re.compile(r"[\w./-]*[A-Za-z][\w./-]*")
@@ -202,7 +204,7 @@ def _print(answer: Answer, folder: Path, row: str, limit: int | None) -> None:
     numeric = [kind not in ("TEXT", "BOOLEAN") for kind in answer.types]
     cells = [[[_cell(value) for value in row]] for row in shown]
     title = f"{count(rows, 'row' if row == 'traffic' else row)} of {folder}"
-    print_table(title, Table(answer.names, numeric, cells, len(numeric), 0))
+    drawn.print_table(title, Table(answer.names, numeric, cells, len(numeric), 0))
     hidden = rows - len(shown)
     if hidden:
         note(f"{len(shown)} of {rows} rows; --limit N, --csv and --json show more")

@@ -11,7 +11,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import shown
 from cclab.cli import choices, options
-from cclab.cli.console import Grid, count, note, print_json, show, stdout, styled, tell
+from cclab.cli.console import count, note, print_json, tell
+from cclab.cli.drawn import Grid, show, stdout, styled
 from cclab.cli.progress import SweepProgress, duration
 from cclab.errors import InputError
 from cclab.late import late

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cclab.cli import choices, options
-from cclab.cli.console import complain, count, note, print_json, print_table, tell
+from cclab.cli.console import complain, count, note, print_json, tell
 from cclab.errors import InputError
 from cclab.late import late
 from cclab.queries import Question
@@ -18,12 +18,14 @@ from cclab.store.planned import check_is_store
 from cclab.tabular import Table
 
 if TYPE_CHECKING:
+    from cclab.cli import drawn
     from cclab.plan import outdated
     from cclab.store import gc as collector
     from cclab.store import transfer
     from cclab.store.holdings import Holdings
     from cclab.store.transfer import Moved
 else:
+    drawn = late("cclab.cli.drawn")
     outdated = late("cclab.plan.outdated")
     collector = late("cclab.store.gc")
     transfer = late("cclab.store.transfer")
@@ -50,7 +52,7 @@ def ls(
     if runs:
         rows = [[[str(cell) for cell in row]] for row in held.rows]
         numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
-        print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
+        drawn.print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
 
 
 @app.command("verify")

@@ -9,7 +9,8 @@ from rich.box import SIMPLE_HEAD
 
 from cclab import shell
 from cclab.cli import options
-from cclab.cli.console import Grid, complain, count, note, print_json, show, stdout, tell
+from cclab.cli.console import complain, count, note, print_json, tell
+from cclab.cli.drawn import Grid, show, stdout
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.late import late
 from cclab.plan import in_words
