@@ -17,18 +17,12 @@ if TYPE_CHECKING:
     from cclab.measure.results import Results
 
 
-_SEARCH_AFTER = 50_000
-"""New objects after which garbage is searched for among them."""
-
-
 def measured_in(folder: Path) -> Results:
     """What the plan of a results folder came to; runs that are missing are told.
 
     Raises `StoreError` if it is none, `DamagedRunsError` if runs in it cannot be read, and
     `InputError` if it holds none.
     """
-    # Little of what is read, and of what a verb makes of it, is garbage that must be searched for.
-    gc.set_threshold(_SEARCH_AFTER)
     store = Store(folder)
     plan = store.plan()
     seen = store.seen(plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from importlib import import_module
@@ -151,6 +152,9 @@ def main() -> None:
     # library executed (dataclasses and namedtuple do) until another text is executed: CPython
     # remembers it in `run_eval_code_obj` (Python/pythonrun.c), and forgets it there.
     exec("")
+    # What is left goes with the process: the interpreter would look through all of it, twice, for
+    # garbage.
+    gc.freeze()
     sys.exit(code)
 
 
