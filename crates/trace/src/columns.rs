@@ -50,21 +50,21 @@ impl Columns {
     /// is `""`; numbers are in full.
     pub fn csv(&self) -> String {
         let names = self.table.columns.iter().map(|column| column.name);
-        let mut text = names.collect::<Vec<_>>().join(",");
-        text.push('\n');
+        let mut text = names.collect::<Vec<_>>().join(",").into_bytes();
+        text.push(b'\n');
         let mut columns: Vec<_> = self.each().map(|(_, cells)| cells).collect();
         for _ in 0..self.rows {
             for (place, cells) in columns.iter_mut().enumerate() {
                 if place > 0 {
-                    text.push(',');
+                    text.push(b',');
                 }
                 if let Some(value) = cells.next().flatten() {
                     value.write(&mut text);
                 }
             }
-            text.push('\n');
+            text.push(b'\n');
         }
-        text
+        String::from_utf8(text).expect("names, numbers and texts are UTF-8")
     }
 }
 
@@ -98,23 +98,24 @@ fn value(kind: Kind, data: &Data, index: usize) -> Option<Value<'_>> {
 
 impl Value<'_> {
     /// Appends it to a line of CSV.
-    fn write(self, text: &mut String) {
-        match self {
-            Value::Unsigned(number) => text.push_str(&number.to_string()),
-            Value::Signed(number) => text.push_str(&number.to_string()),
-            // JSON has the shortest text that is this number again, and no others.
+    fn write(self, text: &mut Vec<u8>) {
+        // As JSON writes numbers, without a text of their own for each: the shortest one that is this number again.
+        let written = match self {
+            Value::Unsigned(number) => serde_json::to_writer(&mut *text, &number),
+            Value::Signed(number) => serde_json::to_writer(&mut *text, &number),
             Value::Number(number) if number.is_finite() => {
-                text.push_str(&serde_json::to_string(&number).unwrap_or_default());
+                serde_json::to_writer(&mut *text, &number)
             }
-            Value::Number(number) => text.push_str(&number.to_string()),
-            Value::Truth(truth) => text.push_str(if truth { "true" } else { "false" }),
+            // JSON has no others.
+            Value::Number(number) => return text.extend(number.to_string().bytes()),
+            Value::Truth(truth) => serde_json::to_writer(&mut *text, &truth),
             Value::Text(told) if told.is_empty() || told.contains(['"', ',', '\n', '\r']) => {
-                text.push('"');
-                text.push_str(&told.replace('"', "\"\""));
-                text.push('"');
+                let quoted = told.replace('"', "\"\"");
+                return text.extend(format!("\"{quoted}\"").bytes());
             }
-            Value::Text(told) => text.push_str(told),
-        }
+            Value::Text(told) => return text.extend(told.bytes()),
+        };
+        written.expect("memory takes all that is written");
     }
 }
 
