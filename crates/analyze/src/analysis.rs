@@ -212,7 +212,9 @@ fn counted(
         let Some(batch) = next else {
             return watch.goes_on();
         };
-        batch.each(|number, now, packet| take(&mut table, batch, number, now, packet, watch));
+        batch.each_of(0, |number, now, packet| {
+            take(&mut table, batch, number, now, packet, watch);
+        });
         table.batch_ends();
         true
     });

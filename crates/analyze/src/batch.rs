@@ -17,14 +17,22 @@ pub(crate) struct Batch {
     pub began: Time,
     /// The number of its first packet, of those that are counted.
     pub first: u64,
-    packets: Vec<Packet>,
+    /// How many packets it has.
+    len: u16,
+    /// Each part's packets in a row, which whoever counts them goes through from end to end: a core that takes lines
+    /// of its cache from another is ahead of itself then.
+    parts: Vec<Vec<Packet>>,
     /// Those that are not plain, in their order.
     others: Vec<(Time, Carried)>,
-    /// The places of each part's packets, where there are several parts.
-    parts: Vec<Vec<u16>>,
 }
 
-enum Packet {
+/// A packet, and which of the batch it is.
+struct Packet {
+    place: u16,
+    what: What,
+}
+
+enum What {
     Plain(Time, PlainSegment),
     /// The one at this place of the others.
     Other(u16),
@@ -40,95 +48,81 @@ pub(crate) enum Handed<'a> {
 impl Batch {
     /// An empty one, whose packets are for so many parts.
     pub fn new(parts: usize) -> Batch {
-        let lists = if parts > 1 { parts } else { 0 };
         Batch {
             began: Time::ZERO,
             first: 0,
-            packets: Vec::with_capacity(PACKETS),
+            len: 0,
+            parts: (0..parts).map(|_| Vec::with_capacity(PACKETS)).collect(),
             others: Vec::new(),
-            parts: vec![Vec::with_capacity(PACKETS); lists],
         }
     }
 
     /// How many packets it has.
     pub fn len(&self) -> usize {
-        self.packets.len()
+        usize::from(self.len)
     }
 
     /// Whether it is to be handed over.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.packets.len() == PACKETS
+        self.len() == PACKETS
     }
 
     /// Adds a segment that was seen at `at`.
     #[inline]
     pub fn push_plain(&mut self, at: Time, segment: PlainSegment) {
-        if !self.parts.is_empty() {
-            self.assign(Between::v4(segment.source, segment.destination));
-        }
-        self.packets.push(Packet::Plain(at, segment));
+        let part = self.part_of(|| Between::v4(segment.source, segment.destination));
+        self.put(part, What::Plain(at, segment));
     }
 
     /// Adds what was seen at `at`.
     pub fn push(&mut self, at: Time, carried: &Carried) {
-        if !self.parts.is_empty() {
-            let (source, destination) = match carried {
-                Carried::Tcp(segment) => (segment.source, segment.destination),
-                Carried::Udp(datagram) => (datagram.source, datagram.destination),
-                Carried::Other(_) => return,
-            };
-            self.assign(Between::of(source, destination));
-        }
-        self.packets.push(Packet::Other(self.others.len() as u16));
+        let (source, destination) = match carried {
+            Carried::Tcp(segment) => (segment.source, segment.destination),
+            Carried::Udp(datagram) => (datagram.source, datagram.destination),
+            Carried::Other(_) => return,
+        };
+        let part = self.part_of(|| Between::of(source, destination));
+        self.put(part, What::Other(self.others.len() as u16));
         self.others.push((at, *carried));
     }
 
-    /// Hands out what it holds, in order: its number, and when it was seen.
-    #[inline(always)]
-    pub fn each<'a>(&'a self, mut take: impl FnMut(u64, Time, Handed<'a>)) {
-        for (number, packet) in (self.first..).zip(&self.packets) {
-            self.hand(number, packet, &mut take);
-        }
-    }
-
-    /// Hands out those of the part `part`, likewise.
+    /// Hands out those of the part `part`, in order: the number of each, and when it was seen.
     #[inline(always)]
     pub fn each_of<'a>(&'a self, part: usize, mut take: impl FnMut(u64, Time, Handed<'a>)) {
-        for &place in &self.parts[part] {
-            let packet = &self.packets[usize::from(place)];
-            self.hand(self.first + u64::from(place), packet, &mut take);
-        }
-    }
-
-    #[inline(always)]
-    fn hand<'a>(
-        &'a self,
-        number: u64,
-        packet: &'a Packet,
-        take: &mut impl FnMut(u64, Time, Handed<'a>),
-    ) {
-        match packet {
-            Packet::Plain(at, segment) => take(number, *at, Handed::Plain(segment)),
-            Packet::Other(place) => {
-                let (at, carried) = &self.others[usize::from(*place)];
-                take(number, *at, Handed::Other(carried));
+        for packet in &self.parts[part] {
+            let number = self.first + u64::from(packet.place);
+            match &packet.what {
+                What::Plain(at, segment) => take(number, *at, Handed::Plain(segment)),
+                What::Other(place) => {
+                    let (at, carried) = &self.others[usize::from(*place)];
+                    take(number, *at, Handed::Other(carried));
+                }
             }
         }
     }
 
     /// Empties it, to be filled again.
     pub fn clear(&mut self) {
-        self.packets.clear();
-        self.others.clear();
+        self.len = 0;
         self.parts.iter_mut().for_each(Vec::clear);
+        self.others.clear();
     }
 
-    /// Notes whose the next packet is, which is one `between` those endpoints.
-    #[inline]
-    fn assign(&mut self, between: Between) {
-        let part = between.ends.part_of(self.parts.len());
-        self.parts[part].push(self.packets.len() as u16);
+    /// Whose a packet is, which is one `between` some endpoints.
+    #[inline(always)]
+    fn part_of(&self, between: impl FnOnce() -> Between) -> usize {
+        match self.parts.len() {
+            1 => 0,
+            parts => between().ends.part_of(parts),
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, part: usize, what: What) {
+        let place = self.len;
+        self.len += 1;
+        self.parts[part].push(Packet { place, what });
     }
 }
 
@@ -179,22 +173,19 @@ mod tests {
                 (9, at(2), Handed::Other(&others[1])),
                 (10, at(3), Handed::Plain(&plain)),
             ];
+            assert_eq!(batch.len(), put.len());
+            // Each packet is one part's, in their order.
             let mut out = Vec::new();
-            batch.each(|number, at, packet| out.push((number, at, packet)));
-            assert_eq!(out, put);
-            if parts > 1 {
-                // Each packet is one part's, in their order.
-                let mut out = Vec::new();
-                for part in 0..parts {
-                    let begin = out.len();
-                    batch.each_of(part, |number, at, packet| out.push((number, at, packet)));
-                    assert!(out[begin..].is_sorted_by_key(|(number, ..)| *number));
-                }
-                out.sort_by_key(|(number, ..)| *number);
-                assert_eq!(out, put);
+            for part in 0..parts {
+                let begin = out.len();
+                batch.each_of(part, |number, at, packet| out.push((number, at, packet)));
+                assert!(out[begin..].is_sorted_by_key(|(number, ..)| *number));
             }
+            out.sort_by_key(|(number, ..)| *number);
+            assert_eq!(out, put);
             batch.clear();
-            batch.each(|_, _, _| panic!("it is empty"));
+            assert_eq!(batch.len(), 0);
+            (0..parts).for_each(|part| batch.each_of(part, |_, _, _| panic!("it is empty")));
         }
     }
 

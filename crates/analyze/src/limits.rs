@@ -180,6 +180,12 @@ impl Limits {
             let first = self.underway.pop_front();
             first.into_iter().for_each(|first| self.hear(first));
         }
+        self.set_out(arrives, ack, edge, marked);
+    }
+
+    /// An acknowledgement is on its way to the sender. It is put together where it stays, as a range in flight is.
+    #[inline(never)]
+    fn set_out(&mut self, arrives: Time, ack: u64, edge: Option<u64>, marked: bool) {
         self.underway.push_back(Underway {
             arrives,
             ack,

@@ -35,6 +35,19 @@ struct Range {
     again: bool,
 }
 
+impl Range {
+    /// One that is sent for the first time, at `now`.
+    #[inline(always)]
+    fn new(start: u64, end: u64, now: Time) -> Range {
+        Range {
+            start,
+            end,
+            sent: now,
+            again: false,
+        }
+    }
+}
+
 /// What a segment was to those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -184,20 +197,21 @@ impl Sent {
     /// Puts a range in flight, before the one at `index`.
     #[inline(always)]
     fn fly(&mut self, index: usize, start: u64, end: u64, now: Time) {
-        let range = Range {
-            start,
-            end,
-            sent: now,
-            again: false,
-        };
         if index == self.flying.len() {
-            self.flying.push_back(range);
+            self.fly_last(start, end, now);
         } else {
-            self.flying.insert(index, range);
+            self.flying.insert(index, Range::new(start, end, now));
         }
         if self.flying.len() > MOST_RANGES {
             self.settle_lowest();
         }
+    }
+
+    /// Puts a range in flight, behind all others. It is put together where it stays: handed to the queue in memory, it
+    /// would be read while its parts are still being written.
+    #[inline(never)]
+    fn fly_last(&mut self, start: u64, end: u64, now: Time) {
+        self.flying.push_back(Range::new(start, end, now));
     }
 
     #[cold]
