@@ -8,8 +8,9 @@ use cclab_units::Time;
 
 use crate::endpoints::Between;
 
-/// Packets that are handed over at once: few enough to stay in a core's cache.
-pub(crate) const PACKETS: usize = 1024;
+/// Packets that are handed over at once: few enough to stay in a core's cache, and so many that parts, which fall on
+/// them unevenly, seldom wait for each other.
+pub(crate) const PACKETS: usize = 2048;
 const _: () = assert!(PACKETS <= 1 << 16, "places are of sixteen bits");
 
 /// Packets, and when the capture's first was seen.
