@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import cclab
+from captured import two_flows
 from cclab import _core, api
 from conftest import ROOT
 
@@ -44,6 +46,15 @@ def test_the_training_run_takes_the_ways_that_studies_take(plans: list[Plan]) ->
     assert kinds >= {"droptail", "codel", "fq_codel"}
     assert max(len(scenario["flows"]) for scenario in scenarios) >= 500
     assert any(scenario["trace"]["capture"] for scenario in scenarios)
+
+
+def test_a_capture_is_trained_on_in_both_formats(tmp_path: Path) -> None:
+    capture = two_flows(tmp_path)["bottleneck"]
+    older = _module("pcap").write(capture)
+    documents = [cclab.analyze(path).document for path in (capture, older)]
+    assert [document.pop("format") for document in documents] == ["pcapng", "pcap"]
+    assert documents[0] == documents[1]
+    assert documents[0]["packets"] > 1000
 
 
 def test_a_run_that_counts_nothing_is_no_training(

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pcap
 from programs import ROOT, host, llvm_profdata
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ BY_CHANCE = "|".join(
 """Names of functions whose counts differ from one training run to the next, as a pattern."""
 
 TRAINING = Path(__file__).parent / "training"
-"""Studies that are run, and whose captures are analyzed."""
+"""Studies that are run, and whose captures are analyzed, in both formats."""
 
 
 def flags(environment: Mapping[str, str], target: Path) -> list[str]:
@@ -116,3 +117,4 @@ def _train(module: Path, place: Path) -> None:
             cclab("run", study, "--jobs", "1", "--out", study.stem)
         for capture in sorted(Path(home).rglob("*.pcapng")):
             cclab("analyze", capture)
+            cclab("analyze", pcap.write(capture))
