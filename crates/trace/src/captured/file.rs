@@ -152,15 +152,18 @@ impl CaptureFile {
 
     #[inline(always)]
     fn ordinary_record(&mut self) -> Option<Record> {
+        if self.pending.is_some() {
+            return None;
+        }
         match &mut self.records {
-            Records::Pcap(pcap) if self.pending.is_none() => pcap.ordinary(&mut self.window),
-            _ => None,
+            Records::Pcap(pcap) => pcap.ordinary(&mut self.window),
+            Records::Pcapng(pcapng) => pcapng.ordinary(&mut self.window),
         }
     }
 
     /// The next frame or what was skipped, whatever it is.
     #[inline(never)]
-    fn next_of_any(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
+    pub(super) fn next_of_any(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
         if let Some(skipped) = self.pending.take() {
             return Some(Err(skipped));
         }

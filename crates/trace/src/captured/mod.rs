@@ -41,7 +41,7 @@ pub use udp::UdpDatagram;
 use cclab_units::Time;
 
 /// A packet as a capture holds it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// When it was seen, since the epoch of the capture (1970, or the beginning of a run).
     pub time: Time,

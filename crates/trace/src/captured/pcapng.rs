@@ -80,6 +80,34 @@ impl Pcapng {
         })
     }
 
+    /// The next packet, where it is as nearly all are: in an enhanced block that is there as a whole, of an interface that
+    /// is understood.
+    #[inline(always)]
+    pub fn ordinary(&mut self, window: &mut Window) -> Option<Record> {
+        const FIXED: usize = 28;
+        let data = window.data();
+        let head = &data.first_chunk::<FIXED>()?[..];
+        let word = |at| self.order.word(head, at);
+        let length = word(4)? as usize;
+        let kept = word(20)? as usize;
+        if word(0)? != ENHANCED_PACKET
+            || length > LONGEST as usize
+            || !length.is_multiple_of(4)
+            || FIXED + kept + 4 > length
+            || self.order.word(data, length - 4)? as usize != length
+        {
+            return None;
+        }
+        let interface = (*self.interfaces.get(word(8)? as usize)?)?;
+        self.latest = interface.time(u64::from(word(12)?) << 32 | u64::from(word(16)?));
+        Some(Record {
+            time: self.latest,
+            link: interface.link,
+            wire_len: word(24)?,
+            data: window.pass(length).part(FIXED, kept),
+        })
+    }
+
     /// The next packet, if there is one.
     pub fn next(&mut self, window: &mut Window) -> Found {
         loop {

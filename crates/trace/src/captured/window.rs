@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 
 /// Bytes that are read at once: few enough to stay in a core's cache until they are looked at.
-const STRIDE: usize = 256 * 1024;
+const STRIDE: usize = 64 * 1024;
 
 /// A stretch of bytes that slides over a source and grows where more of it is wanted at once.
 pub(super) struct Window {
