@@ -159,7 +159,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _cclab(tree: Path, *words: object) -> str:
-    program = "from cclab.cli.main import main; main()"
+    program = "from cclab.__main__ import main; main()"
     ran = subprocess.run(
         [sys.executable, "-c", program, *map(str, words)],
         env={**os.environ, "PYTHONPATH": str(tree / "python"), "COLUMNS": "300"},

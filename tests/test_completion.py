@@ -66,7 +66,7 @@ def completed(shell: str, line: str, home: Path, cwd: Path = ROOT) -> list[str]:
     if not programs.exists():
         programs.mkdir()
         cclab = programs / "cclab"
-        cclab.write_text(f"#!{sys.executable}\nfrom cclab.cli.main import main\nmain()\n")
+        cclab.write_text(f"#!{sys.executable}\nfrom cclab.__main__ import main\nmain()\n")
         cclab.chmod(0o755)
     before = ZSH_BEGINS if shell == "zsh" else ""
     options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import io
+import json
 import os
 import struct
 import subprocess
@@ -17,7 +18,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from cclab.cli import drawn
+from cclab.cli import console, drawn
+from cclab.cli.exits import RUN_FAILED
 from cclab.report import tables
 from cclab.tabular import Table
 from conftest import STUDY
@@ -92,6 +94,46 @@ def test_a_pipe_gets_whole_lines_without_padding(cli: Cli, study: Path, tmp_path
         told += (*plan.stdout.splitlines(),)
     assert [line for line in told if line != line.rstrip()] == []
     assert [line for line in told if "until each flow has" in line and line.endswith("`repeat`")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
+@pytest.mark.parametrize(
+    "message",
+    ["", "a line", "  [bold]two[/]\nlines \n", "tab\tand \x1b[31m", "±延 " * 60, "odd\udcff"],
+)
+def test_a_line_in_a_pipe_is_what_rich_would_write(
+    message: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for say in (console.tell, lambda text: drawn.stdout().print(text, soft_wrap=True)):
+        raw = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding))
+        say(message)
+        written.append(raw.getvalue())
+    assert written[0] == written[1]
+
+
+def _with(streams: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """`cclab`, as a shell calls it with these `streams`."""
+    command = ["sh", "-c", f'exec "$0" -m cclab "$@" {streams}', sys.executable, *words]
+    buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=buffered)
+
+
+def test_who_closed_standard_error_gets_the_result_all_the_same() -> None:
+    done = _with("2>&-", "list", "variants", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)
+    assert _with("2>&-", "run", "no-such-file.toml").returncode == 2
+
+
+@pytest.mark.parametrize("words", [["--version"], ["list", "variants"], ["schema"]])
+@pytest.mark.parametrize(
+    ("to", "why"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")]
+)
+def test_what_cannot_be_written_is_told_once(to: str, why: str, words: list[str]) -> None:
+    done = _with(to, *words)
+    assert (done.returncode, done.stderr) == (RUN_FAILED, f"error: cannot write: {why}\n")
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,17 @@ def test_a_command_loads_no_library_that_it_does_not_use(command: str) -> None:
     ran = [sys.executable, "-c", program, *command.split()]
     done = subprocess.run(ran, check=True, capture_output=True, text=True)
     assert done.stderr.split() == []
+
+
+def test_the_command_alone_says_how_garbage_is_searched_for() -> None:
+    program = (
+        "import gc, sys; before = gc.get_threshold(), gc.get_freeze_count()\n"
+        "import cclab.cli.main as commands\n"
+        "import cclab; cclab.Study.load(sys.argv[1])\n"
+        "assert (gc.get_threshold(), gc.get_freeze_count()) == before\n"
+        "commands.main = lambda: print(gc.get_threshold()[0] > before[0][0])\n"
+        "from cclab.__main__ import main; main()"
+    )
+    study = ROOT / "examples/quickstart.toml"
+    ran = [sys.executable, "-c", program, str(study)]
+    assert subprocess.run(ran, check=True, capture_output=True, text=True).stdout == "True\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 
 import pytest
 
@@ -78,18 +79,38 @@ def _lines(screen: io.StringIO) -> list[str]:
     ]
 
 
+class _Screen(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, _Screen])
 @pytest.mark.parametrize(
     ("variable", "value", "is_one"),
-    [("", "", False), ("FORCE_COLOR", "1", True), ("TTY_COMPATIBLE", "1", True)],
+    [
+        (None, "", None),
+        ("FORCE_COLOR", "1", True),
+        ("FORCE_COLOR", "", False),
+        ("TTY_COMPATIBLE", "1", True),
+        ("TTY_COMPATIBLE", "0", False),
+    ],
 )
 def test_a_stream_is_a_terminal_where_rich_takes_it_for_one(
-    variable: str, value: str, is_one: bool, monkeypatch: pytest.MonkeyPatch
+    stream: type[io.StringIO],
+    variable: str | None,
+    value: str,
+    is_one: bool | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
-    if variable:
+    if variable is not None:
         monkeypatch.setenv(variable, value)
-    assert (displays.terminal() is not None) == is_one == drawn.stderr().is_terminal
+    monkeypatch.setattr(sys, "stderr", stream())
+    wanted = stream is _Screen if is_one is None else is_one
+    assert (displays.terminal() is not None) == wanted == drawn.stderr().is_terminal
 
 
 def test_on_a_terminal_a_sweep_is_one_line_that_goes_and_a_sum_that_stays(

@@ -50,7 +50,7 @@ def test_the_training_run_takes_the_ways_that_studies_take(plans: list[Plan]) ->
 
 def test_a_capture_is_trained_on_in_both_formats(tmp_path: Path) -> None:
     capture = two_flows(tmp_path)["bottleneck"]
-    older = _module("pcap").write(capture)
+    older = _module("older").write(capture)
     documents = [cclab.analyze(path).document for path in (capture, older)]
     assert [document.pop("format") for document in documents] == ["pcapng", "pcap"]
     assert documents[0] == documents[1]

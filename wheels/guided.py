@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pcap
+import older
 from programs import ROOT, host, llvm_profdata
 
 if TYPE_CHECKING:
@@ -117,4 +117,4 @@ def _train(module: Path, place: Path) -> None:
             cclab("run", study, "--jobs", "1", "--out", study.stem)
         for capture in sorted(Path(home).rglob("*.pcapng")):
             cclab("analyze", capture)
-            cclab("analyze", pcap.write(capture))
+            cclab("analyze", older.write(capture))

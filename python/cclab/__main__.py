@@ -18,7 +18,7 @@ loads, reads and makes, and the searches would take a twentieth of its time."""
 
 
 def main() -> None:
-    """Runs the command line and exits with its code."""
+    """Runs the command line on the process's arguments, and exits."""
     gc.set_threshold(_SEARCH_AFTER)
     commands.main()
 

@@ -220,8 +220,8 @@ fn counted(
     (table, read)
 }
 
-/// Counts a part's packets in `table`, of which nobody is told: the same code on one core and on several, so that what a
-/// compiler learns of one is for all.
+/// Counts a part's packets in `table`, of which nobody is told. One core and several run this same code: a compiler
+/// that learns from a run on one core knows of both.
 #[inline(never)]
 fn take_part(table: &mut Table, batch: &Batch, part: usize) {
     batch.each_of(part, |number, now, packet| {

@@ -8,10 +8,12 @@ use cclab_units::Time;
 
 use crate::endpoints::Between;
 
-/// Packets that are handed over at once: few enough to stay in a core's cache, and so many that parts, which fall on
-/// them unevenly, seldom wait for each other.
-pub(crate) const PACKETS: usize = 2048;
-const _: () = assert!(PACKETS <= 1 << 16, "places are of sixteen bits");
+/// Packets that are handed over at once: few enough to stay in a core's cache.
+pub(crate) const PACKETS: usize = 1024;
+const _: () = assert!(
+    PACKETS <= u16::MAX as usize,
+    "a batch counts its packets in sixteen bits"
+);
 
 /// Packets, and when the capture's first was seen.
 pub(crate) struct Batch {
@@ -20,8 +22,8 @@ pub(crate) struct Batch {
     pub first: u64,
     /// How many packets it has.
     len: u16,
-    /// Each part's packets in a row, which whoever counts them goes through from end to end: a core that takes lines
-    /// of its cache from another is ahead of itself then.
+    /// Each part's packets in a row: whoever counts them goes through memory from end to end, so that the processor
+    /// fetches what another core wrote before it is asked for.
     parts: Vec<Vec<Packet>>,
     /// Those that are not plain, in their order.
     others: Vec<(Time, Carried)>,
@@ -81,7 +83,7 @@ impl Batch {
         let (source, destination) = match carried {
             Carried::Tcp(segment) => (segment.source, segment.destination),
             Carried::Udp(datagram) => (datagram.source, datagram.destination),
-            Carried::Other(_) => return,
+            Carried::Other(_) => return, // whoever reads counts these
         };
         let part = self.part_of(|| Between::of(source, destination));
         self.put(part, What::Other(self.others.len() as u16));

@@ -183,7 +183,7 @@ impl Limits {
         self.set_out(arrives, ack, edge, marked);
     }
 
-    /// An acknowledgement is on its way to the sender. It is put together where it stays, as a range in flight is.
+    /// An acknowledgement is on its way to the sender. A function of its own, as `Sent::fly_last` is.
     #[inline(never)]
     fn set_out(&mut self, arrives: Time, ack: u64, edge: Option<u64>, marked: bool) {
         self.underway.push_back(Underway {

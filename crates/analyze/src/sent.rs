@@ -207,8 +207,8 @@ impl Sent {
         }
     }
 
-    /// Puts a range in flight, behind all others. It is put together where it stays: handed to the queue in memory, it
-    /// would be read while its parts are still being written.
+    /// Puts a range in flight, behind all others. As a function of its own it takes the parts of the range in registers:
+    /// a range that callers hand to the queue in memory is read before the writes of its parts are through.
     #[inline(never)]
     fn fly_last(&mut self, start: u64, end: u64, now: Time) {
         self.flying.push_back(Range::new(start, end, now));

@@ -117,7 +117,7 @@ def analyze(
         print_csv(capture.rows[udp].csv())
     else:
         connections.print_capture(capture)
-    if capture.problems:
+    if capture.problems:  # or what prints them would be loaded for nothing
         connections.print_problems(capture)
 
 

@@ -7,8 +7,9 @@ is loaded when something is to be laid out, as that takes longer than some comma
 from __future__ import annotations
 
 import io
+import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cclab import shown
 from cclab.late import late
@@ -23,26 +24,66 @@ else:
     drawn = late("cclab.cli.drawn")
 
 
+_TERMINAL_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables of the environment by which rich takes a stream for a terminal that is none."""
+
+
 def prepare() -> None:
-    """Has both streams take any text, whatever writes it: none ends a command by its letters."""
+    """Has both streams take any text, whatever writes it: none ends a command by its letters.
+
+    Who closed standard error is told nothing; what is written to a closed standard output fails as
+    any that cannot be written to.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=shown.FALLBACK)
 
 
+def give_up_unwritten() -> None:
+    """Has standard output forget what it could not write: the interpreter would complain again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def complain(message: str) -> None:
     """One message about what went wrong."""
-    drawn.stderr().print(drawn.line_of(("error: ", "bold red"), message), soft_wrap=True)
+    if is_plain(sys.stderr):
+        _say(sys.stderr, f"error: {message}")
+    else:
+        drawn.stderr().print(drawn.line_of(("error: ", "bold red"), message), soft_wrap=True)
 
 
 def tell(message: str) -> None:
     """One line of a result."""
-    drawn.stdout().print(message, soft_wrap=True)
+    if is_plain(sys.stdout):
+        _say(sys.stdout, message)
+    else:
+        drawn.stdout().print(message, soft_wrap=True)
 
 
 def note(message: str) -> None:
     """One line for people about what goes on."""
-    drawn.stderr().print(message, soft_wrap=True)
+    if is_plain(sys.stderr):
+        _say(sys.stderr, message)
+    else:
+        drawn.stderr().print(message, soft_wrap=True)
+
+
+def is_plain(stream: TextIO) -> bool:
+    """Whether `stream` is no terminal, nor taken for one."""
+    return not (stream.isatty() or any(name in os.environ for name in _TERMINAL_BY))
+
+
+def _say(stream: TextIO, message: str) -> None:
+    """Writes a line to a stream that is plain."""
+    stream.write(shown.encodable(shown.lines(message), stream.encoding or "utf-8") + "\n")
+    stream.flush()
 
 
 def count(number: int, noun: str) -> str:

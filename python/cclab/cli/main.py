@@ -13,7 +13,7 @@ from typer.exceptions import TyperException
 
 from cclab import _core, versions
 from cclab.cli import shells, values
-from cclab.cli.console import complain, prepare, tell
+from cclab.cli.console import complain, give_up_unwritten, prepare, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 
@@ -152,6 +152,7 @@ def main() -> None:
     # library executed (dataclasses and namedtuple do) until another text is executed: CPython
     # remembers it in `run_eval_code_obj` (Python/pythonrun.c), and forgets it there.
     exec("")
+    give_up_unwritten()
     # What is left goes with the process: the interpreter would look through all of it, twice, for
     # garbage.
     gc.freeze()

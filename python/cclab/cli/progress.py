@@ -6,11 +6,10 @@ work of which nobody knows how far it is.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Self
 
-from cclab.cli.console import count, note
+from cclab.cli.console import count, is_plain, note
 from cclab.late import late
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ else:
     drawn = late("cclab.cli.drawn")
 
 _PLAIN_EVERY_S = 5.0
-_TERMINAL_BY = ("FORCE_COLOR", "TTY_COMPATIBLE")
-"""Variables of the environment by which rich takes a stream for a terminal that is none."""
 
 
 class Display:
@@ -114,8 +111,8 @@ class Display:
 
 def terminal() -> drawn.Output | None:
     """Standard error, if it is a terminal."""
-    if not (sys.stderr.isatty() or any(name in os.environ for name in _TERMINAL_BY)):
-        return None  # without what lays text out, which takes longer to load than some commands run
+    if is_plain(sys.stderr):
+        return None
     stream = drawn.stderr()
     return stream if stream.is_terminal else None
 

@@ -93,7 +93,7 @@ impl Pcapng {
         if word(0)? != ENHANCED_PACKET
             || length > LONGEST as usize
             || !length.is_multiple_of(4)
-            || FIXED + kept + 4 > length
+            || kept > length.checked_sub(FIXED + 4)?
             || self.order.word(data, length - 4)? as usize != length
         {
             return None;
