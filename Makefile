@@ -136,7 +136,7 @@ demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page 
 	@find demo/captures -name '*.pcapng' | sort | sed -n '1s/^/          /p'
 	@echo
 	@echo "next:     $(BIN)/cclab explain examples/quickstart.toml, what is expected and why"
-	@echo "          $(BIN)/cclab query demo 'cc == \"cubic\"' --columns run,goodput_bps,jain"
+	@echo "          $(BIN)/cclab query demo 'cc == \"cubic\"' --columns run,goodput,jain"
 	@echo "          $(BIN)/cclab new variant mine --language python, a congestion control of your own with its study"
 
 .PHONY: test

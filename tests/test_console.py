@@ -6,6 +6,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -69,6 +70,35 @@ def test_no_word_of_the_table_is_cut_on_a_terminal(study: Path, tmp_path: Path) 
         words = ["goodput (Mbit/s)", "share", "retransmits", "srtt (ms)", "limited by"]
         for word in (*words, "utilization", "queue delay (ms)", "Jain"):
             assert word in shown
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize(
+    "words", [(), ("--table", "runs"), ("--group-by", "cc"), ("--columns", "run,goodput,jain")]
+)
+def test_answers_fold_on_terminals_of_every_width(
+    columns: int, words: tuple[str, ...], results: Results
+) -> None:
+    shown = _on_a_terminal(columns, "query", str(results.store.path), *words)
+    # A heading begins each part, which has rows.
+    assert not re.search(r"─ \s*$", shown)
+    heads = [line for line in re.split("[\r\n]+", shown) if "run " in line or "cc " in line]
+    assert heads
+    if words == () and columns == 80:
+        assert all("name" in line for line in heads)
+        assert len(heads) == 2
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_capture_folds_into_tables_that_have_rows(columns: int, results: Results) -> None:
+    [capture, *_] = sorted(results.store.path.rglob("*.pcapng"))
+    shown = _on_a_terminal(columns, "analyze", str(capture))
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()]
+    rules = [at for at, line in enumerate(lines) if line and not line.strip("─")]
+    assert len(rules) > 1
+    assert all(lines[at - 1].startswith("#") and lines[at + 1] for at in rules)
+    # A table without columns would be lines of blanks.
+    assert all(any(lines[at : at + 3]) for at in range(len(lines) - 2))
 
 
 def test_a_table_folds_into_tables_that_have_every_column(results: Results) -> None:

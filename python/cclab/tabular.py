@@ -33,7 +33,8 @@ class Table:
         if fits(self):
             return [self]
         flows, points = self.split()
-        return [*flows._packed(self.keys + 1, fits), *points._packed(self.keys, fits)]
+        of_points = points._packed(self.keys, fits) if self.of_point else []
+        return [*flows._packed(self.keys + 1, fits), *of_points]
 
     def _packed(self, names: int, fits: Callable[[Table], bool]) -> list[Table]:
         """As few tables as fit, each with the first `names` columns and the next of the others."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Self
 
-from cclab.cli.console import count, is_plain, note
+from cclab.cli.console import count, note
 from cclab.late import late
 
 if TYPE_CHECKING:
@@ -110,8 +110,9 @@ class Display:
 
 
 def terminal() -> drawn.Output | None:
-    """Standard error, if it is a terminal."""
-    if is_plain(sys.stderr):
+    """Standard error, if it is a terminal: what is merely taken for one, as by `FORCE_COLOR`, is to
+    have colors, and keeps what a live line would take back."""
+    if not sys.stderr.isatty():
         return None
     stream = drawn.stderr()
     return stream if stream.is_terminal else None

@@ -204,7 +204,10 @@ def _print(answer: Answer, folder: Path, row: str, limit: int | None) -> None:
     numeric = [kind not in ("TEXT", "BOOLEAN") for kind in answer.types]
     cells = [[[_cell(value) for value in row]] for row in shown]
     title = f"{count(rows, 'row' if row == 'traffic' else row)} of {folder}"
-    drawn.print_table(title, Table(answer.names, numeric, cells, len(numeric), 0))
+    # Where the table is folded, each part names its rows: the run, its seed and the flow, if all of
+    # them begin a row.
+    keys = 2 if answer.names[2:3] == ["name"] else 0
+    drawn.print_table(title, Table(answer.names, numeric, cells, keys, 0))
     hidden = rows - len(shown)
     if hidden:
         note(f"{len(shown)} of {rows} rows; --limit N, --csv and --json show more")

@@ -52,7 +52,7 @@ def ls(
     if runs:
         rows = [[[str(cell) for cell in row]] for row in held.rows]
         numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
-        drawn.print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
+        drawn.print_table("", Table([*holdings.COLUMNS], numeric, rows, 0, 0))
 
 
 @app.command("verify")
