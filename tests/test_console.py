@@ -89,6 +89,14 @@ def test_answers_fold_on_terminals_of_every_width(
         assert len(heads) == 2
 
 
+def test_no_word_of_what_is_expected_is_cut_on_a_terminal(study: Path) -> None:
+    for columns in (80, 50):
+        shown = _on_a_terminal(columns, "explain", str(study))
+        assert "…" not in shown
+        for word in ("base RTT", "bottleneck", "rwnd", "expected", "bound by"):
+            assert word in shown
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_capture_folds_into_tables_that_have_rows(columns: int, results: Results) -> None:
     [capture, *_] = sorted(results.store.path.rglob("*.pcapng"))

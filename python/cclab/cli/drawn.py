@@ -104,9 +104,14 @@ def stderr() -> Output:
 
 
 def print_table(title: str, cells: Cells) -> None:
-    """Prints the table of results; as several where one is too wide. No cell is cut."""
+    """Prints the table of results under its title, as `print_rows` does."""
+    stdout().print(styled(shown.line(title), "bold"), soft_wrap=True)
+    print_rows(cells)
+
+
+def print_rows(cells: Cells) -> None:
+    """Prints a table; as several where one is too wide. No cell is cut."""
     console = stdout()
-    console.print(styled(shown.line(title), "bold"), soft_wrap=True)
     for part in cells.folded(lambda part: _fits(console, part)):
         show(console, _Ruled(console, part))
 

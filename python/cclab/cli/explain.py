@@ -9,13 +9,14 @@ from rich.box import SIMPLE_HEAD
 from cclab import shown, units
 from cclab.cli import options
 from cclab.cli.console import print_json, tell
-from cclab.cli.drawn import Grid, show, stdout, styled
+from cclab.cli.drawn import Grid, print_rows, show, stdout, styled
 from cclab.errors import StudyError
 from cclab.explain import explain as explain_scenario
 from cclab.explain import told
 from cclab.measure.grouped import MOST_FLOWS
 from cclab.plan.study import Study
 from cclab.sweep import absent_kernels, check
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from cclab.explain import Explanation, FlowExplanation, Link
@@ -24,6 +25,37 @@ if TYPE_CHECKING:
 _MOST_POINTS = 12
 _MOST_LINKS = 16
 _MOST_FLOWS = 12
+
+_FLOW_HEADINGS = {
+    "flow": False,
+    "variant": False,
+    "base RTT": True,
+    "bottleneck": True,
+    "BDP": True,
+    "queue": True,
+    "rwnd": True,
+    "expected": True,
+    "bound by": False,
+}
+"""And whether a column aligns to the right, as those do of numbers with units; so below."""
+_GROUP_HEADINGS = {
+    "group": False,
+    "flows": True,
+    "variant": False,
+    "bottleneck": True,
+    "expected together": True,
+    "bound by": False,
+}
+_PROBE_HEADINGS = {
+    "probe": False,
+    "kind": False,
+    "every": True,
+    "base RTT": True,
+    "idle RTT": True,
+    "packet": True,
+    "adds each way": True,
+    "of the bottleneck": True,
+}
 
 
 def explain(
@@ -110,24 +142,23 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
         _print_groups(explanation)
     lines = _lines_of_flows(explanation) if folded else [(f.name, f) for f in explanation.flows]
     most = len(lines) if every else _MOST_FLOWS
-    table = Grid(header_style="bold", box=SIMPLE_HEAD)
-    headings = ("flow", "variant", "base RTT", "bottleneck", "BDP", "queue", "rwnd", "expected")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in headings[:2] else "right")
-    table.add_column("bound by")
-    for name, flow in lines[:most]:
-        table.add_row(
-            name,
-            flow.cc,
-            _time(flow.base_rtt_s),
-            flow.bottleneck or "none",
-            _bytes(flow.bdp_bytes),
-            _bytes(flow.queue_bytes),
-            _bytes(flow.rwnd_bytes),
-            told.expected(flow),
-            told.bound_by(flow),
-        )
-    show(stdout(), table)
+    _print_rows(
+        _FLOW_HEADINGS,
+        [
+            [
+                name,
+                flow.cc,
+                _time(flow.base_rtt_s),
+                flow.bottleneck or "none",
+                _bytes(flow.bdp_bytes),
+                _bytes(flow.queue_bytes),
+                _bytes(flow.rwnd_bytes),
+                told.expected(flow),
+                told.bound_by(flow),
+            ]
+            for name, flow in lines[:most]
+        ],
+    )
     if explanation.traffic:
         _print_traffic(explanation)
     if explanation.probes:
@@ -142,21 +173,20 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
 
 def _print_groups(explanation: Explanation) -> None:
     """What the flows of each group should have together."""
-    table = Grid(header_style="bold", box=SIMPLE_HEAD)
-    for heading in ("group", "flows", "variant", "bottleneck", "expected together"):
-        left = heading in ("group", "variant")
-        table.add_column(heading, justify="left" if left else "right")
-    table.add_column("bound by")
-    for group in explanation.groups[:_MOST_FLOWS]:
-        table.add_row(
-            group.name,
-            str(len(group.flows)),
-            ", ".join(group.variants),
-            ", ".join(group.bottlenecks) or "none",
-            "" if group.expected_sum_bps is None else units.told_rate(group.expected_sum_bps),
-            ", ".join(group.binds),
-        )
-    show(stdout(), table)
+    _print_rows(
+        _GROUP_HEADINGS,
+        [
+            [
+                group.name,
+                str(len(group.flows)),
+                ", ".join(group.variants),
+                ", ".join(group.bottlenecks) or "none",
+                "" if group.expected_sum_bps is None else units.told_rate(group.expected_sum_bps),
+                ", ".join(group.binds),
+            ]
+            for group in explanation.groups[:_MOST_FLOWS]
+        ],
+    )
     if len(explanation.groups) > _MOST_FLOWS:
         tell(f"{len(explanation.groups) - _MOST_FLOWS} more groups")
 
@@ -198,33 +228,30 @@ def _print_traffic(explanation: Explanation) -> None:
 
 
 def _print_probes(explanation: Explanation) -> None:
-    table = Grid(header_style="bold", box=SIMPLE_HEAD)
-    for heading in ("probe", "kind"):
-        table.add_column(heading, no_wrap=True)
-    for heading in (
-        "every",
-        "base RTT",
-        "idle RTT",
-        "packet",
-        "adds each way",
-        "of the bottleneck",
-    ):
-        table.add_column(heading, justify="right")
-    for probe in explanation.probes[:_MOST_FLOWS]:
-        share = probe.bottleneck_share
-        table.add_row(
-            probe.name,
-            probe.kind,
-            _time(probe.interval_s),
-            _time(probe.base_rtt_s),
-            _time(probe.idle_rtt_s),
-            _bytes(probe.packet_bytes),
-            units.told_rate(probe.load_bps),
-            "not on it" if share is None else f"{share:.2%}",
-        )
-    show(stdout(), table)
+    shares = [probe.bottleneck_share for probe in explanation.probes]
+    _print_rows(
+        _PROBE_HEADINGS,
+        [
+            [
+                probe.name,
+                probe.kind,
+                _time(probe.interval_s),
+                _time(probe.base_rtt_s),
+                _time(probe.idle_rtt_s),
+                _bytes(probe.packet_bytes),
+                units.told_rate(probe.load_bps),
+                "not on it" if share is None else f"{share:.2%}",
+            ]
+            for probe, share in zip(explanation.probes[:_MOST_FLOWS], shares, strict=False)
+        ],
+    )
     if len(explanation.probes) > _MOST_FLOWS:
         tell(f"{len(explanation.probes) - _MOST_FLOWS} more probes")
+
+
+def _print_rows(headings: dict[str, bool], rows: list[list[str]]) -> None:
+    """Prints a table; as several, each with the names of its rows, where it is too wide."""
+    print_rows(Table([*headings], [*headings.values()], [[row] for row in rows], 0, 0))
 
 
 def _print_limits(name: str, flow: FlowExplanation) -> None:
