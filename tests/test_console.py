@@ -89,6 +89,17 @@ def test_answers_fold_on_terminals_of_every_width(
         assert len(heads) == 2
 
 
+def test_rows_are_red_by_their_numbers_in_each_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    console = drawn.Output(file=screen, force_terminal=True, width=20, color_system="standard")
+    monkeypatch.setattr(drawn, "stdout", lambda: console)
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    rows = [[[name, "x" * 9, "y" * 9]] for name in "abcd"]
+    drawn.print_rows(Table(["is", "left", "right"], [False] * 3, rows, 0, 0), {1, 3})
+    lines = screen.getvalue().splitlines()
+    assert [line[7] for line in lines if line.startswith("\x1b[31m")] == ["b", "d", "b", "d"]
+
+
 def test_no_word_of_what_is_expected_is_cut_on_a_terminal(study: Path) -> None:
     for columns in (80, 50):
         shown = _on_a_terminal(columns, "explain", str(study))

@@ -7,6 +7,7 @@ stream's encoding lacks is told in its letters.
 from __future__ import annotations
 
 import sys
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -20,7 +21,7 @@ from rich.text import Text
 from cclab import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from rich.console import ConsoleOptions, RenderableType
 
@@ -109,11 +110,12 @@ def print_table(title: str, cells: Cells) -> None:
     print_rows(cells)
 
 
-def print_rows(cells: Cells) -> None:
-    """Prints a table; as several where one is too wide. No cell is cut."""
+def print_rows(cells: Cells, red: Collection[int] = ()) -> None:
+    """Prints a table; as several where one is too wide. No cell is cut. The rows of these numbers,
+    from 0, are `red`."""
     console = stdout()
     for part in cells.folded(lambda part: _fits(console, part)):
-        show(console, _Ruled(console, part))
+        show(console, _Ruled(console, part, red))
 
 
 def show(console: Console, drawn: RenderableType) -> None:
@@ -145,8 +147,8 @@ class _Ruled:
     rich would make as many texts.
     """
 
-    def __init__(self, console: Output, cells: Cells) -> None:
-        """The table as `console` can show it."""
+    def __init__(self, console: Output, cells: Cells, red: Collection[int] = ()) -> None:
+        """The table as `console` can show it; the rows of these numbers are `red`."""
 
         def texts(row: list[str]) -> list[str]:
             return [console.shown(shown.line(cell)) for cell in row]
@@ -154,6 +156,7 @@ class _Ruled:
         self._head = texts(cells.headings)
         self._groups = [[texts(row) for row in group] for group in cells.groups if group]
         self._numeric = cells.numeric
+        self._red = red
         rows = [self._head, *(row for group in self._groups for row in group)]
         self._widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         self._inner = sum(self._widths) + len(_BETWEEN) * (len(self._widths) - 1) + 2
@@ -173,11 +176,14 @@ class _Ruled:
         yield Segment("\n")
         yield Segment(f" {'─' * self._inner} \n")
         apart = any(len(group) > 1 for group in self._groups)
-        for number, group in enumerate(self._groups):
-            if apart and number:
+        numbers = count()
+        for place, group in enumerate(self._groups):
+            if apart and place:
                 yield empty
             for row in group:
-                yield Segment(self._line(row) + "\n")
+                style = console.get_style("red") if next(numbers) in self._red else None
+                yield Segment(self._line(row), style)
+                yield Segment("\n")
         yield empty
 
     def _line(self, row: list[str]) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import typer
-from rich.box import SIMPLE_HEAD
 
 from cclab import shell
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, tell
-from cclab.cli.drawn import Grid, show, stdout
+from cclab.cli.drawn import print_rows
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.late import late
 from cclab.plan import in_words
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from cclab import verification
@@ -58,13 +58,10 @@ def verify(
 def _print(verified: Verified) -> None:
     with_captures = verified.runs - len(verified.without_captures)
     tell(f"{count(with_captures, 'run')} of {verified.folder}: traces beside packet captures")
-    table = Grid(header_style="bold", box=SIMPLE_HEAD)
-    for index, heading in enumerate(_HEADINGS):
-        right = 2 <= index < len(_HEADINGS) - 1
-        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
-    for line in verified.lines:
-        table.add_row(*_cells(line), style=None if not line.differing else "red")
-    show(stdout(), table)
+    numeric = [2 <= index < len(_HEADINGS) - 1 for index in range(len(_HEADINGS))]
+    rows = [[_cells(line)] for line in verified.lines]
+    red = {number for number, line in enumerate(verified.lines) if line.differing}
+    print_rows(Table([*_HEADINGS], numeric, rows, 1, 0), red)
     for compared in verified.differing[:_MOST_TOLD]:
         tell(_told(compared))
     hidden = len(verified.differing) - _MOST_TOLD
