@@ -213,12 +213,11 @@ def _print_traffic(explanation: Explanation) -> None:
         table.add_column(heading, justify="right")
     table.add_column("how")
     for source in explanation.traffic[:_MOST_FLOWS]:
-        share = source.bottleneck_share
         table.add_row(
             source.name,
             source.kind,
             ("up to " if source.yields else "") + units.told_rate(source.offered_bps),
-            "not on it" if share is None else f"{share:.1%}",
+            _of_bottleneck(source.bottleneck_share, 1),
             _time(source.base_rtt_s),
             source.reason,
         )
@@ -228,7 +227,6 @@ def _print_traffic(explanation: Explanation) -> None:
 
 
 def _print_probes(explanation: Explanation) -> None:
-    shares = [probe.bottleneck_share for probe in explanation.probes]
     _print_rows(
         _PROBE_HEADINGS,
         [
@@ -240,13 +238,18 @@ def _print_probes(explanation: Explanation) -> None:
                 _time(probe.idle_rtt_s),
                 _bytes(probe.packet_bytes),
                 units.told_rate(probe.load_bps),
-                "not on it" if share is None else f"{share:.2%}",
+                _of_bottleneck(probe.bottleneck_share, 2),
             ]
-            for probe, share in zip(explanation.probes[:_MOST_FLOWS], shares, strict=False)
+            for probe in explanation.probes[:_MOST_FLOWS]
         ],
     )
     if len(explanation.probes) > _MOST_FLOWS:
         tell(f"{len(explanation.probes) - _MOST_FLOWS} more probes")
+
+
+def _of_bottleneck(share: float | None, digits: int) -> str:
+    """Which part of the bottleneck something takes, in per cent with so many digits."""
+    return "not on it" if share is None else f"{share:.{digits}%}"
 
 
 def _print_rows(headings: dict[str, bool], rows: list[list[str]]) -> None:

@@ -94,7 +94,7 @@ class Display:
         On a terminal `percent` and what is `beside` it stand behind the bar; elsewhere `plain` is
         the line, at once if what goes on is `new`, and of no words there is none.
         """
-        if self._live is not None and self._terminal is not None:
+        if self._live is not None and self._terminal is not None:  # both, or neither
             self._live.update(
                 self._live.task_ids[0],
                 visible=True,
